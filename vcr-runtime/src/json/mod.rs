@@ -1,0 +1,16 @@
+//! The JSON document tree: exact numbers, key order, positions in errors, bounded depth.
+//!
+//! `serde_json::Value` cannot be this tree: feature unification in the user's graph changes its map order
+//! (`preserve_order`) and its numbers (`arbitrary_precision`), and its float text has changed in a patch release.
+
+mod convert;
+mod number;
+mod parse;
+mod value;
+mod write;
+
+pub(crate) use convert::{from_serialize, from_value, to_value};
+pub(crate) use number::Number;
+pub(crate) use parse::{JsonError, Limits, Parser, parse, parse_with};
+pub(crate) use value::{Json, Object};
+pub(crate) use write::{compact, escape_into, pretty, pretty_at};

@@ -1,0 +1,619 @@
+use std::fmt;
+
+use super::{Json, Number, Object};
+
+/// What a document may not exceed. Cassettes and provider bodies are untrusted input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Nesting of arrays and objects.
+    pub(crate) depth: usize,
+    /// Values, members counted once more for their keys.
+    pub(crate) nodes: usize,
+    /// Refuse an object that names a key twice.
+    pub(crate) unique_keys: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            depth: 128,
+            nodes: usize::MAX,
+            unique_keys: false,
+        }
+    }
+}
+
+/// Where and why a text is no JSON document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JsonError {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    /// The place in the document, `calls[2].usage`; empty at the root.
+    pub(crate) path: String,
+    pub(crate) message: &'static str,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{} at line {} column {}",
+            self.message, self.line, self.column
+        )?;
+        if !self.path.is_empty() {
+            write!(formatter, " (in `{}`)", self.path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Parses one document with the default limits.
+pub(crate) fn parse(text: &str) -> Result<Json, JsonError> {
+    parse_with(text, Limits::default())
+}
+
+/// Parses one document and nothing after it.
+pub(crate) fn parse_with(text: &str, limits: Limits) -> Result<Json, JsonError> {
+    let mut parser = Parser::new(text, limits);
+    let document = parser.value()?;
+    parser.end()?;
+    Ok(document)
+}
+
+/// A pull parser over one text: build a value, skip it, or walk an object member by member.
+pub(crate) struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    nodes: usize,
+    limits: Limits,
+}
+
+/// An error on its way out; the path grows from the inside.
+type Parsed<T> = Result<T, JsonError>;
+
+impl<'a> Parser<'a> {
+    pub(crate) fn new(text: &'a str, limits: Limits) -> Self {
+        Self {
+            text,
+            at: 0,
+            depth: 0,
+            nodes: 0,
+            limits,
+        }
+    }
+
+    /// Where the parser stands, in bytes from the start.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn white_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    #[cold]
+    pub(crate) fn error(&self, message: &'static str) -> JsonError {
+        self.error_at(self.at, message)
+    }
+
+    #[cold]
+    fn error_at(&self, offset: usize, message: &'static str) -> JsonError {
+        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let start = before
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |index| index + 1);
+        // Columns count characters: continuation bytes do not.
+        let column = before[start..]
+            .iter()
+            .filter(|byte| **byte & 0xc0 != 0x80)
+            .count()
+            + 1;
+        JsonError {
+            line,
+            column,
+            path: String::new(),
+            message,
+        }
+    }
+
+    /// After the document: nothing but white space.
+    pub(crate) fn end(&mut self) -> Parsed<()> {
+        self.white_space();
+        match self.peek() {
+            None => Ok(()),
+            Some(0) => {
+                Err(self.error("a NUL byte follows the document (was the file cut while it was written?)"))
+            }
+            Some(_) => Err(self.error("something follows the end of the document")),
+        }
+    }
+
+    fn node(&mut self) -> Parsed<()> {
+        self.nodes += 1;
+        if self.nodes > self.limits.nodes {
+            return Err(self.error("the document has too many values"));
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Parsed<()> {
+        self.depth += 1;
+        if self.depth > self.limits.depth {
+            return Err(self.error("the document is nested too deeply"));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Parses the next value.
+    pub(crate) fn value(&mut self) -> Parsed<Json> {
+        self.white_space();
+        self.node()?;
+        match self.peek() {
+            Some(b'"') => Ok(Json::String(self.string()?)),
+            Some(b'{') => {
+                let mut object = Object::new();
+                self.members(|parser, key| {
+                    object.0.push((key, parser.value()?));
+                    Ok(())
+                })?;
+                if self.limits.unique_keys {
+                    self.unique(&object)?;
+                }
+                Ok(Json::Object(object))
+            }
+            Some(b'[') => {
+                let mut items = Vec::new();
+                self.items(|parser, _| {
+                    items.push(parser.value()?);
+                    Ok(())
+                })?;
+                Ok(Json::Array(items))
+            }
+            Some(b'-' | b'0'..=b'9') => Ok(Json::Number(Number::from_text(self.number()?))),
+            _ => self.word(),
+        }
+    }
+
+    /// Passes over the next value, checking its syntax, and returns its text.
+    pub(crate) fn skip(&mut self) -> Parsed<&'a str> {
+        self.white_space();
+        let start = self.at;
+        self.skip_value()?;
+        Ok(&self.text[start..self.at])
+    }
+
+    fn skip_value(&mut self) -> Parsed<()> {
+        self.white_space();
+        self.node()?;
+        match self.peek() {
+            Some(b'"') => self.skip_string(),
+            Some(b'{') => self.skip_members(),
+            Some(b'[') => self.items(|parser, _| parser.skip_value()),
+            Some(b'-' | b'0'..=b'9') => self.number().map(drop),
+            _ => self.word().map(drop),
+        }
+    }
+
+    fn skip_members(&mut self) -> Parsed<()> {
+        self.enter()?;
+        self.white_space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            self.depth -= 1;
+            return Ok(());
+        }
+        loop {
+            self.white_space();
+            if self.peek() != Some(b'"') {
+                return Err(self.error("expected a member name in quotes"));
+            }
+            self.skip_string()?;
+            self.colon()?;
+            self.skip_value()?;
+            if !self.next_or(b'}', "expected `,` or `}`")? {
+                self.depth -= 1;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Walks the object that comes next; `member` must consume each value.
+    pub(crate) fn members(&mut self, mut member: impl FnMut(&mut Self, String) -> Parsed<()>) -> Parsed<()> {
+        self.white_space();
+        if self.peek() != Some(b'{') {
+            return Err(self.error("expected an object"));
+        }
+        self.enter()?;
+        self.white_space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            self.depth -= 1;
+            return Ok(());
+        }
+        loop {
+            self.white_space();
+            if self.peek() != Some(b'"') {
+                return Err(self.error("expected a member name in quotes"));
+            }
+            let start = self.at;
+            let key = self.string()?;
+            let end = self.at;
+            self.colon()?;
+            member(self, key).map_err(|error| self.below_member(error, start, end))?;
+            if !self.next_or(b'}', "expected `,` or `}`")? {
+                self.depth -= 1;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Walks the array that comes next; `item` must consume each value.
+    pub(crate) fn items(&mut self, mut item: impl FnMut(&mut Self, usize) -> Parsed<()>) -> Parsed<()> {
+        self.white_space();
+        if self.peek() != Some(b'[') {
+            return Err(self.error("expected an array"));
+        }
+        self.enter()?;
+        self.white_space();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            self.depth -= 1;
+            return Ok(());
+        }
+        let mut index = 0;
+        loop {
+            item(self, index).map_err(|error| below(error, &format!("[{index}]")))?;
+            index += 1;
+            if !self.next_or(b']', "expected `,` or `]`")? {
+                self.depth -= 1;
+                return Ok(());
+            }
+        }
+    }
+
+    #[cold]
+    fn below_member(&self, error: JsonError, start: usize, end: usize) -> JsonError {
+        let key = &self.text[start + 1..end - 1];
+        if error.path.is_empty() || error.path.starts_with('[') {
+            below(error, key)
+        } else {
+            below(error, &format!("{key}."))
+        }
+    }
+
+    fn colon(&mut self) -> Parsed<()> {
+        self.white_space();
+        if self.peek() != Some(b':') {
+            return Err(self.error("expected `:` after a member name"));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// After an element: true at a comma, false at `close`.
+    fn next_or(&mut self, close: u8, message: &'static str) -> Parsed<bool> {
+        self.white_space();
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            None => Err(self.error("the document ends in the middle (was the file cut?)")),
+            Some(_) => Err(self.error(message)),
+        }
+    }
+
+    fn unique(&self, object: &Object) -> Parsed<()> {
+        let mut keys: Vec<&str> = object.iter().map(|(key, _)| key.as_str()).collect();
+        keys.sort_unstable();
+        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            None => Ok(()),
+            Some(pair) => Err(below(self.error("the object names this key twice"), pair[0])),
+        }
+    }
+
+    fn word(&mut self) -> Parsed<Json> {
+        for (word, value) in [
+            ("true", Json::Bool(true)),
+            ("false", Json::Bool(false)),
+            ("null", Json::Null),
+        ] {
+            if self.text[self.at..].starts_with(word) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        Err(self.error(match self.peek() {
+            None if self.text.trim().is_empty() => "the document is empty",
+            None => "the document ends in the middle (was the file cut?)",
+            Some(b'<' | b'=' | b'>') => "expected a value (is this a merge-conflict marker?)",
+            Some(_) => "expected a value",
+        }))
+    }
+
+    /// The text of the number that comes next, checked by the JSON grammar.
+    fn number(&mut self) -> Parsed<&'a str> {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        let digits = |at: &mut usize| {
+            let from = *at;
+            while bytes.get(*at).is_some_and(u8::is_ascii_digit) {
+                *at += 1;
+            }
+            *at > from
+        };
+        let mut at = start + usize::from(bytes[start] == b'-');
+        let leading_zero = bytes.get(at) == Some(&b'0');
+        let first = at;
+        let mut good = digits(&mut at) && !(leading_zero && at - first > 1);
+        if good && bytes.get(at) == Some(&b'.') {
+            at += 1;
+            good = digits(&mut at);
+        }
+        if good && matches!(bytes.get(at), Some(b'e' | b'E')) {
+            at += 1;
+            if matches!(bytes.get(at), Some(b'+' | b'-')) {
+                at += 1;
+            }
+            good = digits(&mut at);
+        }
+        if !good {
+            return Err(self.error_at(at, "this is not a JSON number"));
+        }
+        self.at = at;
+        Ok(&self.text[start..at])
+    }
+
+    /// Moves to the next byte that is special inside a string.
+    fn plain(&mut self) -> Parsed<u8> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        // Eight bytes at a time: a byte below 0x20, a quote or a backslash sets its high bit in `special`.
+        while let Some(chunk) = bytes.get(at..at + 8) {
+            let mut word = [0_u8; 8];
+            word.copy_from_slice(chunk);
+            if special(u64::from_le_bytes(word)) != 0 {
+                break;
+            }
+            at += 8;
+        }
+        loop {
+            match bytes.get(at) {
+                Some(&byte @ (b'"' | b'\\')) => {
+                    self.at = at;
+                    return Ok(byte);
+                }
+                Some(0..0x20) => {
+                    return Err(self.error_at(at, "a control character in a string must be escaped"));
+                }
+                Some(_) => at += 1,
+                None => {
+                    return Err(self.error_at(at, "the document ends inside a string (was the file cut?)"));
+                }
+            }
+        }
+    }
+
+    fn skip_string(&mut self) -> Parsed<()> {
+        self.at += 1;
+        loop {
+            if self.plain()? == b'"' {
+                self.at += 1;
+                return Ok(());
+            }
+            self.escape()?;
+        }
+    }
+
+    fn string(&mut self) -> Parsed<String> {
+        self.at += 1;
+        let start = self.at;
+        if self.plain()? == b'"' {
+            let text = self.text[start..self.at].to_owned();
+            self.at += 1;
+            return Ok(text);
+        }
+        let mut out = self.text[start..self.at].to_owned();
+        loop {
+            out.push(self.escape()?);
+            let start = self.at;
+            let stop = self.plain()?;
+            out.push_str(&self.text[start..self.at]);
+            if stop == b'"' {
+                self.at += 1;
+                return Ok(out);
+            }
+        }
+    }
+
+    /// The character of the escape that stands here.
+    fn escape(&mut self) -> Parsed<char> {
+        let start = self.at;
+        self.at += 1;
+        let character = match self.peek() {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode(start),
+            _ => return Err(self.error_at(start, "this is not a JSON escape")),
+        };
+        self.at += 1;
+        Ok(character)
+    }
+
+    fn unicode(&mut self, start: usize) -> Parsed<char> {
+        self.at += 1;
+        let first = self.hex()?;
+        if !(0xd800..0xe000).contains(&first) {
+            return char::from_u32(first).ok_or_else(|| self.error_at(start, "this is not a JSON escape"));
+        }
+        let pair = "a surrogate escape needs its other half";
+        if first >= 0xdc00 || !self.text[self.at..].starts_with("\\u") {
+            return Err(self.error_at(start, pair));
+        }
+        self.at += 2;
+        let second = self.hex()?;
+        if !(0xdc00..0xe000).contains(&second) {
+            return Err(self.error_at(start, pair));
+        }
+        char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00))
+            .ok_or_else(|| self.error_at(start, pair))
+    }
+
+    fn hex(&mut self) -> Parsed<u32> {
+        let digits = self
+            .text
+            .as_bytes()
+            .get(self.at..self.at + 4)
+            .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+            .ok_or_else(|| self.error("expected four hexadecimal digits"))?;
+        let value = digits.iter().fold(0, |sum, digit| {
+            sum * 16 + char::from(*digit).to_digit(16).unwrap_or_default()
+        });
+        self.at += 4;
+        Ok(value)
+    }
+}
+
+/// Non-zero when one of eight bytes is a quote, a backslash or below 0x20.
+fn special(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let quote = zero(word ^ (ONES * 0x22));
+    let backslash = zero(word ^ (ONES * 0x5c));
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (quote | backslash | control) & HIGH
+}
+
+#[cold]
+fn below(mut error: JsonError, segment: &str) -> JsonError {
+    error.path.insert_str(0, segment);
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_is_not_json_with_its_place() {
+        for (text, line, column, path, message) in [
+            ("", 1, 1, "", "the document is empty"),
+            (
+                "{\"a\":\n [1, 2",
+                2,
+                7,
+                "a",
+                "the document ends in the middle (was the file cut?)",
+            ),
+            (
+                "{\"a\":{\"b\":[0,01]}}",
+                1,
+                16,
+                "a.b[1]",
+                "this is not a JSON number",
+            ),
+            ("[1] x", 1, 5, "", "something follows the end of the document"),
+            (
+                "[1]\0\0",
+                1,
+                4,
+                "",
+                "a NUL byte follows the document (was the file cut while it was written?)",
+            ),
+            ("{\n<<<<<<< ours\n}", 2, 1, "", "expected a member name in quotes"),
+            (
+                "<<<<<<< ours\n{}",
+                1,
+                1,
+                "",
+                "expected a value (is this a merge-conflict marker?)",
+            ),
+            (
+                "\"é\n\"",
+                1,
+                3,
+                "",
+                "a control character in a string must be escaped",
+            ),
+            ("\"\\ud83e\"", 1, 2, "", "a surrogate escape needs its other half"),
+            ("{\"a\" 1}", 1, 6, "", "expected `:` after a member name"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(
+                (error.line, error.column, error.path.as_str(), error.message),
+                (line, column, path, message),
+                "{text:?}"
+            );
+            let mut skipper = Parser::new(text, Limits::default());
+            let skipped = skipper.skip().and_then(|_| skipper.end());
+            assert_eq!(skipped.unwrap_err().message, message, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn limits_hold_at_their_edge() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(parse(&nested(128)).is_ok());
+        assert_eq!(
+            parse(&nested(129)).unwrap_err().message,
+            "the document is nested too deeply"
+        );
+        assert_eq!(
+            parse(&nested(100_000)).unwrap_err().message,
+            "the document is nested too deeply"
+        );
+        let limits = Limits {
+            nodes: 3,
+            ..Limits::default()
+        };
+        assert!(parse_with("[1,2]", limits).is_ok());
+        assert!(parse_with("[1,2,3]", limits).is_err());
+        let limits = Limits {
+            unique_keys: true,
+            ..Limits::default()
+        };
+        let error = parse_with("{\"a\":{\"b\":1,\"c\":2,\"b\":3}}", limits).unwrap_err();
+        assert_eq!(
+            (error.path.as_str(), error.message),
+            ("a.b", "the object names this key twice")
+        );
+    }
+
+    #[test]
+    fn strings_decode_wherever_the_special_byte_stands() {
+        for pad in 0..20 {
+            let plain = "x".repeat(pad);
+            assert_eq!(
+                parse(&format!("\"{plain}\\n\\u00e9\\ud83e\\udd80é{plain}\"")).unwrap(),
+                Json::String(format!("{plain}\né🦀é{plain}"))
+            );
+        }
+    }
+
+    #[test]
+    fn skipping_returns_the_text_of_the_value() {
+        let mut parser = Parser::new(" {\"a\": [1, {\"b\": \"\\\"\"}]} ,", Limits::default());
+        assert_eq!(parser.skip().unwrap(), "{\"a\": [1, {\"b\": \"\\\"\"}]}");
+    }
+}

@@ -1,0 +1,147 @@
+use super::Json;
+
+/// The document without white space.
+pub(crate) fn compact(document: &Json) -> String {
+    let mut out = String::with_capacity(128);
+    write_compact(document, &mut out);
+    out
+}
+
+/// The document as cassettes are written: two spaces, non-ASCII as is, no final newline.
+pub(crate) fn pretty(document: &Json) -> String {
+    let mut out = String::with_capacity(256);
+    pretty_at(document, 0, &mut out);
+    out
+}
+
+fn write_compact(document: &Json, out: &mut String) {
+    match document {
+        Json::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_compact(item, out);
+            }
+            out.push(']');
+        }
+        Json::Object(object) => {
+            out.push('{');
+            for (index, (key, value)) in object.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                quote_into(key, out);
+                out.push(':');
+                write_compact(value, out);
+            }
+            out.push('}');
+        }
+        scalar => scalar_into(scalar, out),
+    }
+}
+
+/// Appends the pretty form of `document`, whose first line stands at nesting `depth` already.
+pub(crate) fn pretty_at(document: &Json, depth: usize, out: &mut String) {
+    match document {
+        Json::Array(items) if !items.is_empty() => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index > 0 { ",\n" } else { "\n" });
+                indent(depth + 1, out);
+                pretty_at(item, depth + 1, out);
+            }
+            out.push('\n');
+            indent(depth, out);
+            out.push(']');
+        }
+        Json::Object(object) if !object.is_empty() => {
+            out.push('{');
+            for (index, (key, value)) in object.iter().enumerate() {
+                out.push_str(if index > 0 { ",\n" } else { "\n" });
+                indent(depth + 1, out);
+                quote_into(key, out);
+                out.push_str(": ");
+                pretty_at(value, depth + 1, out);
+            }
+            out.push('\n');
+            indent(depth, out);
+            out.push('}');
+        }
+        Json::Array(_) => out.push_str("[]"),
+        Json::Object(_) => out.push_str("{}"),
+        scalar => scalar_into(scalar, out),
+    }
+}
+
+fn indent(depth: usize, out: &mut String) {
+    for _ in 0..depth {
+        out.push_str("  ");
+    }
+}
+
+fn scalar_into(document: &Json, out: &mut String) {
+    match document {
+        Json::Bool(true) => out.push_str("true"),
+        Json::Bool(false) => out.push_str("false"),
+        Json::Number(number) => out.push_str(&number.to_string()),
+        Json::String(text) => quote_into(text, out),
+        Json::Null | Json::Array(_) | Json::Object(_) => out.push_str("null"),
+    }
+}
+
+fn quote_into(text: &str, out: &mut String) {
+    out.push('"');
+    escape_into(text, out);
+    out.push('"');
+}
+
+/// Appends `text` with the escapes that JSON requires and no others: `"`, `\`, and the controls below U+0020.
+pub(crate) fn escape_into(text: &str, out: &mut String) {
+    let mut written = 0;
+    for (index, byte) in text.bytes().enumerate() {
+        let short = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0x08 => "\\b",
+            0x0c => "\\f",
+            0..0x20 => "",
+            _ => continue,
+        };
+        out.push_str(&text[written..index]);
+        if short.is_empty() {
+            const HEX: [char; 16] = [
+                '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+            ];
+            out.push_str("\\u00");
+            out.push(HEX[usize::from(byte >> 4)]);
+            out.push(HEX[usize::from(byte & 15)]);
+        } else {
+            out.push_str(short);
+        }
+        written = index + 1;
+    }
+    out.push_str(&text[written..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+
+    #[test]
+    fn both_forms_reread_as_the_same_document() {
+        let text = "{\"a\":[],\"b\":{},\"c\":[1,{\"d\":\"é\\u0000\\u001b\\u2028\\\"\\\\\"}],\"n\":-1.0e-07}";
+        let document = parse(text).unwrap();
+        assert_eq!(parse(&compact(&document)).unwrap(), document);
+        assert_eq!(parse(&pretty(&document)).unwrap(), document);
+        assert_eq!(
+            pretty(&document),
+            "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": \"é\\u0000\\u001b\u{2028}\\\"\\\\\"\n    }\n  ],\n  \"n\": -1.0e-07\n}"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! Record and replay calls to language models in `cargo test`.
+
+mod error;
+mod json;
+mod model;
+mod protocol;
+
+pub use error::{Error, ErrorKind, Result};
+pub use model::{Frame, FunctionCall, ToolCall, Usage};

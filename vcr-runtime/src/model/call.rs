@@ -1,0 +1,125 @@
+use super::{CanonicalRequest, Frame, Usage};
+use crate::json::{Json, Object};
+
+/// One recording of a scenario; the seed calls it a trace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Take {
+    /// 32 lower-case hexadecimal digits.
+    pub(crate) trace_id: String,
+    /// In the order in which they started.
+    pub(crate) calls: Vec<Call>,
+}
+
+/// One completion inside a take.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    pub(crate) request: RecordedRequest,
+    /// Microseconds from the take's start; `None` in files written by hand.
+    pub(crate) started_us: Option<u64>,
+    pub(crate) http: Option<HttpHead>,
+    pub(crate) metrics: Option<Metrics>,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) boundary: Option<Boundary>,
+    pub(crate) usage: Option<Usage>,
+    /// What is constant over the response, so that frames render back to the provider's wire form.
+    pub(crate) template: Option<Json>,
+    pub(crate) raw: Option<Raw>,
+    /// Why the raw layer was kept or what was odd, for people.
+    pub(crate) note: Option<String>,
+}
+
+impl Call {
+    /// When the call had ended, in microseconds from the take's start.
+    pub(crate) fn ended_us(&self) -> Option<u64> {
+        Some(self.started_us? + self.metrics.map_or(0, |metrics| metrics.total_us))
+    }
+}
+
+/// A request as the file has it. Written by hand it may lack any of its members.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RecordedRequest {
+    /// `sha256:` and 64 hexadecimal digits; `None` in files written by hand.
+    pub(crate) hash: Option<String>,
+    pub(crate) protocol: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) provider: Option<String>,
+    pub(crate) messages: Option<Vec<Json>>,
+    pub(crate) parameters: Option<Object>,
+}
+
+impl RecordedRequest {
+    /// What is recorded of a live request.
+    pub(crate) fn recorded(request: CanonicalRequest, hash: String) -> Self {
+        Self {
+            hash: Some(hash),
+            protocol: Some(request.protocol),
+            model: Some(request.model),
+            provider: Some(request.provider),
+            messages: Some(request.messages),
+            parameters: Some(request.parameters),
+        }
+    }
+}
+
+/// Times of one call, in microseconds from its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Metrics {
+    pub(crate) ttfb_us: u64,
+    pub(crate) total_us: u64,
+}
+
+/// The head of an HTTP answer: its status and the headers worth keeping.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HttpHead {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+/// How a call ended when it did not end well: the seed's `exception_boundary` with `occurred: true`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Boundary {
+    pub(crate) kind: BoundaryKind,
+    pub(crate) error_type: String,
+    pub(crate) message: String,
+    pub(crate) status: Option<u16>,
+    pub(crate) code: Option<String>,
+}
+
+/// The kinds of section 7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BoundaryKind {
+    /// An error that the provider or the transport raised.
+    Error,
+    /// An HTTP status that is no success.
+    Http,
+    /// Our stream breaker cut it.
+    Cutoff,
+    /// The caller stopped reading.
+    Cancelled,
+    /// The stream ended before the protocol said so.
+    Truncated,
+}
+
+/// The bytes, where the canonical layer would lose something.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Raw {
+    pub(crate) body: RawBody,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RawBody {
+    /// A unary JSON body in the protocol's usual spelling (compact).
+    Unary(Json),
+    /// The JSON payload of each event in the protocol's usual framing, with its offset.
+    Chunks { chunks: Vec<Json>, offsets_us: Vec<u64> },
+    /// The bytes themselves, one piece an event.
+    Transcript(Vec<Piece>),
+}
+
+/// A piece of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Microseconds from the call's start to the arrival of its last byte.
+    pub(crate) offset_us: u64,
+    pub(crate) bytes: Vec<u8>,
+}

@@ -1,0 +1,13 @@
+//! What is kept: requests, frames, calls and takes, free of any provider's wire format.
+
+mod call;
+mod frame;
+mod request;
+mod usage;
+
+pub(crate) use call::{
+    Boundary, BoundaryKind, Call, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest, Take,
+};
+pub use frame::{Frame, FunctionCall, ToolCall};
+pub(crate) use request::{CanonicalRequest, is_absent};
+pub use usage::Usage;

@@ -1,0 +1,32 @@
+use crate::json::{Json, Object};
+
+/// A request in the form that is matched, hashed and stored: design section 8.
+///
+/// `provider` is kept for people; it takes no part in matching, because a port or a mirror host must not
+/// break a cassette.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CanonicalRequest {
+    /// The wire protocol, such as `openai-chat`.
+    pub(crate) protocol: String,
+    pub(crate) model: String,
+    pub(crate) provider: String,
+    /// The messages as the caller sent them, a system prompt first.
+    pub(crate) messages: Vec<Json>,
+    /// Every other member of the request; `stream` is always there.
+    pub(crate) parameters: Object,
+}
+
+impl CanonicalRequest {
+    /// Whether the caller asked for a stream.
+    pub(crate) fn stream(&self) -> bool {
+        self.parameters
+            .get("stream")
+            .and_then(Json::as_bool)
+            .unwrap_or(false)
+    }
+}
+
+/// An option that says nothing: by section 8 `null` is the same as absent, at the top level of `parameters` only.
+pub(crate) fn is_absent(parameter: Option<&Json>) -> bool {
+    parameter.is_none_or(Json::is_null)
+}

@@ -1,0 +1,171 @@
+//! The seam between a provider's wire format and the canonical form. Everything a protocol knows is behind it.
+
+use crate::json::Json;
+use crate::model::{Boundary, CanonicalRequest, Frame, HttpHead, Usage};
+
+/// How the body of a streamed answer is cut into events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// `text/event-stream`.
+    Sse,
+    /// One JSON document a line.
+    Ndjson,
+    /// No framing that we know: the bytes are kept as they come.
+    Opaque,
+}
+
+/// The parts of an HTTP request that a protocol looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HttpRequest<'a> {
+    /// Upper case.
+    pub(crate) method: &'a str,
+    /// Below the upstream's base, beginning with `/`, without the query.
+    pub(crate) path: &'a str,
+    /// Without `?`; empty when there is none.
+    pub(crate) query: &'a str,
+    pub(crate) body: &'a [u8],
+}
+
+/// One event as it stood on the wire.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WireEvent {
+    /// The `event:` field.
+    pub(crate) event: Option<String>,
+    /// The joined `data:` lines, or the NDJSON line.
+    pub(crate) data: String,
+    /// Every byte from the end of the event before to the end of this one, comments included.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A step of an answer in canonical form.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Event {
+    Text {
+        choice: u32,
+        text: String,
+    },
+    Reasoning {
+        choice: u32,
+        text: String,
+    },
+    /// The signature of the reasoning block before it.
+    Signature {
+        choice: u32,
+        text: String,
+    },
+    Refusal {
+        choice: u32,
+        text: String,
+    },
+    /// A piece of tool call `index`; `id` and `name` come with the first piece.
+    Tool {
+        choice: u32,
+        index: u32,
+        id: Option<String>,
+        name: Option<String>,
+        arguments: String,
+    },
+    Finish {
+        choice: u32,
+        reason: String,
+        native: Option<String>,
+    },
+    Usage(Usage),
+    /// An error that the provider reported inside the answer.
+    Error(WireError),
+    /// A block without a canonical form.
+    Native {
+        choice: u32,
+        block: Json,
+    },
+    /// The protocol's end marker: nothing follows that belongs to the answer.
+    End,
+}
+
+/// A provider's error, whatever the shape it came in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WireError {
+    pub(crate) error_type: String,
+    pub(crate) message: String,
+    pub(crate) status: Option<u16>,
+    pub(crate) code: Option<String>,
+}
+
+/// Reads the events of one streamed answer.
+pub(crate) trait Decoder: Send {
+    /// Takes one event; what it says is appended to `out`.
+    fn event(&mut self, event: &WireEvent, out: &mut Vec<Event>);
+
+    /// After the last event.
+    fn finish(&mut self) -> Tail;
+}
+
+/// What a decoder knows once the stream is over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tail {
+    /// What was constant over the events; see [`Answer::template`].
+    pub(crate) template: Option<Json>,
+    /// The protocol said that the answer is complete (an end marker, or its terminal event).
+    pub(crate) complete: bool,
+    /// What was odd about the stream, in words for the call's note.
+    pub(crate) odd: Option<String>,
+}
+
+/// A canonical answer to be rendered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer<'a> {
+    pub(crate) frames: &'a [Frame],
+    pub(crate) usage: Option<&'a Usage>,
+    pub(crate) boundary: Option<&'a Boundary>,
+    pub(crate) template: Option<&'a Json>,
+    pub(crate) http: Option<&'a HttpHead>,
+    /// The model of the request, for answers without a template.
+    pub(crate) model: &'a str,
+    /// Stable and recognisable, for answers without a template: `vcr-` and eight digits of the trace id.
+    pub(crate) id: &'a str,
+}
+
+/// One provider's wire format, in both directions. Implementations are stateless statics.
+pub(crate) trait Wire: Sync + Send {
+    /// The name that cassettes store, such as `openai-chat`.
+    fn name(&self) -> &'static str;
+
+    /// The provider's name for people when the host does not tell.
+    fn provider(&self) -> &'static str;
+
+    /// Reads a request; `None` when it is not of this protocol.
+    fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest>;
+
+    /// How a streamed answer of this content type is framed; `None` when the answer is unary.
+    fn framing(&self, content_type: Option<&str>) -> Option<Framing>;
+
+    /// A decoder for one streamed answer.
+    fn decoder(&self) -> Box<dyn Decoder>;
+
+    /// Reads a unary body, an error body included.
+    fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail;
+
+    /// The unary body of an answer.
+    fn render_unary(&self, answer: &Answer<'_>) -> Json;
+
+    /// The events of a streamed answer: for each the index of the frame it belongs to, and its payload.
+    /// Events after the last frame (usage, error) name the last frame.
+    fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)>;
+
+    /// The usual framing of one payload, ready for the wire.
+    fn frame(&self, payload: &Json) -> String;
+
+    /// What the protocol usually writes after the last payload of a complete stream.
+    fn trailer(&self) -> &'static str;
+
+    /// The content type of a streamed answer.
+    fn stream_content_type(&self) -> &'static str;
+
+    /// The answer as the provider's SDK would assemble it from the payloads of a stream, for comparison.
+    fn assemble(&self, payloads: &[Json]) -> Json;
+
+    /// A unary body without what carries no information (padding), for comparison.
+    fn comparable(&self, body: &Json) -> Json {
+        body.clone()
+    }
+}
