@@ -4,6 +4,7 @@ mod error;
 mod json;
 mod model;
 mod protocol;
+mod session;
 
 pub use error::{Error, ErrorKind, Result};
 pub use model::{Frame, FunctionCall, ToolCall, Usage};

@@ -1,0 +1,127 @@
+//! The seam between a session and an HTTP front: what a front asks, and what it must do with the answer.
+
+use std::future::Future;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::model::HttpHead;
+use crate::protocol::HttpRequest;
+
+/// Where a request would go if it went live.
+#[derive(Clone, Debug)]
+pub(crate) struct Upstream {
+    /// For people: `openai`, `openrouter`; stored as the request's provider.
+    pub(crate) provider: String,
+    /// The base without a trailing slash, such as `https://api.openai.com/v1`.
+    pub(crate) base: String,
+}
+
+/// What a session decides about one HTTP request.
+#[derive(Debug)]
+pub(crate) enum HttpTurn {
+    /// Forward it and keep nothing.
+    Live,
+    /// Forward it and tee the answer into the recording.
+    Record(Box<dyn Recording>),
+    /// Answer from the cassette.
+    Replay(Playback),
+    /// Nothing answers it: a miss, or a fault of the session. The front renders it as HTTP.
+    Refused(Error),
+}
+
+/// Takes the answer of a forwarded call while it passes. Dropping it unfinished counts as `End::Cancelled`.
+pub(crate) trait Recording: Send + std::fmt::Debug {
+    /// The status and all headers of the upstream's answer (content-encoding already undone).
+    fn head(&mut self, status: u16, headers: &[(String, String)]);
+
+    /// Bytes of the body as they arrived. `Break` when the session's stream breaker cuts here: the front passes on the
+    /// leading `usize` bytes of this piece, then breaks the connection, then calls `end(End::CutOff)`.
+    fn bytes(&mut self, piece: &[u8]) -> ControlFlow<usize>;
+
+    /// The end of the exchange.
+    fn end(self: Box<Self>, end: End);
+}
+
+/// How an exchange with the upstream ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The upstream ended the body in order.
+    Complete,
+    /// The transport failed; before the head when `head` was never called.
+    Failed {
+        /// `connect`, `timeout`, `reset`, or `body`.
+        error_type: String,
+        message: String,
+    },
+    /// The caller went away.
+    Cancelled,
+    /// Our own stream breaker cut it.
+    CutOff,
+}
+
+/// A recorded answer, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Playback {
+    pub(crate) head: HttpHead,
+    pub(crate) body: PlaybackBody,
+    /// After the body, break the connection instead of ending it.
+    pub(crate) abort: bool,
+    pub(crate) pace: Pace,
+}
+
+#[derive(Debug)]
+pub(crate) enum PlaybackBody {
+    /// One body, sent with its length, due at that offset from the call's start.
+    Whole(Duration, Vec<u8>),
+    /// Pieces with the time from the call's start at which each is due; one write a piece.
+    Pieces(Vec<(Duration, Vec<u8>)>),
+    /// No answer at all: break the connection before a head is sent (recorded transport failure).
+    Nothing(Duration),
+}
+
+/// When the steps of a replayed answer are due. Made when the call starts.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    start: tokio::time::Instant,
+    factor: f64,
+    extra: Vec<Duration>,
+}
+
+impl Pace {
+    /// `factor` multiplies recorded offsets (0 = at once); `extra` is the chaos latency before each step, already drawn;
+    /// the last one repeats not: steps beyond the list get none.
+    pub(crate) fn new(factor: f64, extra: Vec<Duration>) -> Self {
+        Self {
+            start: tokio::time::Instant::now(),
+            factor,
+            extra,
+        }
+    }
+
+    /// Whether nothing ever has to be waited for.
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.factor == 0.0 && self.extra.is_empty()
+    }
+
+    /// Waits until step `index`, recorded at `offset`, is due.
+    pub(crate) async fn until(&self, index: usize, offset: Duration) {
+        if self.is_immediate() {
+            return;
+        }
+        let late: Duration = self.extra.iter().take(index + 1).sum();
+        tokio::time::sleep_until(self.start + offset.mul_f64(self.factor) + late).await;
+    }
+}
+
+/// What an HTTP front needs of a session.
+pub(crate) trait Exchange: Send + Sync {
+    /// Decides about one request. `headers` are the caller's, names in lower case.
+    fn begin<'a>(
+        &'a self,
+        upstream: &'a Upstream,
+        request: HttpRequest<'a>,
+        headers: &'a [(String, String)],
+    ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>>;
+}
