@@ -92,6 +92,11 @@ impl<'a> Parser<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    /// Moves to the next byte that is no white space.
+    pub(crate) fn skip_white_space(&mut self) {
+        self.white_space();
+    }
+
     fn white_space(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
             self.at += 1;
@@ -231,7 +236,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn members(&mut self, mut member: impl FnMut(&mut Self, String) -> Parsed<()>) -> Parsed<()> {
         self.white_space();
         if self.peek() != Some(b'{') {
-            return Err(self.error("expected an object"));
+            return Err(self.unexpected("expected an object"));
         }
         self.enter()?;
         self.white_space();
@@ -261,7 +266,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn items(&mut self, mut item: impl FnMut(&mut Self, usize) -> Parsed<()>) -> Parsed<()> {
         self.white_space();
         if self.peek() != Some(b'[') {
-            return Err(self.error("expected an array"));
+            return Err(self.unexpected("expected an array"));
         }
         self.enter()?;
         self.white_space();
@@ -337,12 +342,18 @@ impl<'a> Parser<'a> {
                 return Ok(value);
             }
         }
-        Err(self.error(match self.peek() {
+        Err(self.unexpected("expected a value"))
+    }
+
+    /// What stands here is not what was `expected`; the usual causes have sentences of their own.
+    #[cold]
+    fn unexpected(&self, expected: &'static str) -> JsonError {
+        self.error(match self.peek() {
             None if self.text.trim().is_empty() => "the document is empty",
             None => "the document ends in the middle (was the file cut?)",
             Some(b'<' | b'=' | b'>') => "expected a value (is this a merge-conflict marker?)",
-            Some(_) => "expected a value",
-        }))
+            Some(_) => expected,
+        })
     }
 
     /// The text of the number that comes next, checked by the JSON grammar.

@@ -123,3 +123,27 @@ pub(crate) struct Piece {
     pub(crate) offset_us: u64,
     pub(crate) bytes: Vec<u8>,
 }
+
+impl BoundaryKind {
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::Error, "error"),
+        (Self::Http, "http"),
+        (Self::Cutoff, "cutoff"),
+        (Self::Cancelled, "cancelled"),
+        (Self::Truncated, "truncated"),
+    ];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(kind, _)| *kind == self)
+            .map_or("error", |(_, text)| text)
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(kind, _)| *kind)
+    }
+}
