@@ -99,6 +99,15 @@ impl Cassette {
     }
 }
 
+/// The test that recorded a cassette; `None` when there is no file or it does not say.
+pub(crate) fn owner(path: &Path) -> Result<Option<String>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = read(path)?;
+    Ok(outline(path, &text, None)?.test)
+}
+
 fn parser(text: &str) -> Parser<'_> {
     Parser::new(
         text,

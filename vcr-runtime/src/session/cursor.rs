@@ -1,0 +1,298 @@
+//! Which recorded call answers a request: matching over one take, each call served once.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::canon::{self, IgnorePaths};
+use crate::config::Matching;
+use crate::error::Error;
+use crate::model::{CanonicalRequest, Call, RecordedRequest, Take};
+use crate::redact::Redactor;
+
+/// A take being played.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    calls: Vec<Arc<Call>>,
+    /// Each call's request as it is compared: redacted by today's rules, ignored members removed.
+    keys: Vec<RecordedRequest>,
+    /// The fingerprint of each key; `None` for calls written by hand.
+    prints: Vec<Option<u64>>,
+    /// Calls not yet taken, by fingerprint, in recorded order.
+    strict: HashMap<u64, VecDeque<usize>>,
+    /// Calls not yet taken that were written by hand and are compared on the members they have.
+    loose: Vec<usize>,
+    order: PartialOrder,
+    /// Which request, counted from 1, took each call.
+    taken: Vec<Option<usize>>,
+    served: usize,
+}
+
+/// Why no call was taken.
+#[derive(Debug)]
+pub(crate) enum NotTaken {
+    /// No recorded call is equal to the request.
+    Unknown,
+    /// Every equal call has been used; the first of them, and the request that took it.
+    Exhausted { call: usize, by: usize, equal: usize },
+    /// An equal call is there, but an earlier one has not been asked for yet.
+    Early { call: usize, waits_for: usize },
+    /// The call in turn cannot answer this request; it was not taken.
+    Refused(Error),
+}
+
+impl Cursor {
+    pub(crate) fn new(take: Take, redactor: &Redactor, ignore: &IgnorePaths) -> Self {
+        let mut cursor = Self {
+            order: PartialOrder::of(&take.calls),
+            taken: vec![None; take.calls.len()],
+            calls: Vec::with_capacity(take.calls.len()),
+            keys: Vec::with_capacity(take.calls.len()),
+            prints: Vec::with_capacity(take.calls.len()),
+            strict: HashMap::with_capacity(take.calls.len()),
+            loose: Vec::new(),
+            served: 0,
+        };
+        for (index, call) in take.calls.into_iter().enumerate() {
+            let mut key = call.request.clone();
+            redactor.recorded(&mut key);
+            ignore.apply_recorded(&mut key);
+            let print = canon::fingerprint_recorded(&key);
+            match print {
+                Some(print) => cursor.strict.entry(print).or_default().push_back(index),
+                None => cursor.loose.push(index),
+            }
+            cursor.keys.push(key);
+            cursor.prints.push(print);
+            cursor.calls.push(Arc::new(call));
+        }
+        cursor
+    }
+
+    pub(crate) fn calls(&self) -> &[Arc<Call>] {
+        &self.calls
+    }
+
+    /// The request of a call as it is compared.
+    pub(crate) fn key(&self, index: usize) -> &RecordedRequest {
+        &self.keys[index]
+    }
+
+    /// The calls that nobody asked for.
+    pub(crate) fn leftovers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.taken.iter().enumerate().filter(|(_, by)| by.is_none()).map(|(index, _)| index)
+    }
+
+    /// Which request took each call.
+    pub(crate) fn taken(&self) -> &[Option<usize>] {
+        &self.taken
+    }
+
+    /// Takes the call that answers `live`. `servable` looks at it first; what it refuses is not consumed.
+    pub(crate) fn take(
+        &mut self,
+        live: &CanonicalRequest,
+        matching: Matching,
+        servable: impl Fn(&Call) -> Result<(), Error>,
+    ) -> Result<(usize, Arc<Call>), NotTaken> {
+        let request = self.served + 1;
+        let found = match matching {
+            Matching::Order => self.leftovers().next().ok_or(NotTaken::Exhausted {
+                call: self.calls.len().saturating_sub(1),
+                by: self.served,
+                equal: self.calls.len(),
+            }),
+            _ => self.equal(live).ok_or_else(|| self.why_not(live)),
+        }?;
+        if matching == Matching::Sequential
+            && let Some(waits_for) = self.order.waits_for(found, &self.taken)
+        {
+            return Err(NotTaken::Early { call: found, waits_for });
+        }
+        servable(&self.calls[found]).map_err(NotTaken::Refused)?;
+        self.remove(found);
+        self.taken[found] = Some(request);
+        self.served = request;
+        Ok((found, Arc::clone(&self.calls[found])))
+    }
+
+    /// The first call in recorded order that is equal to the request and not taken.
+    fn equal(&self, live: &CanonicalRequest) -> Option<usize> {
+        let same = |index: &&usize| canon::same_request(&self.keys[**index], live);
+        let strict = self.strict.get(&canon::fingerprint(live)).and_then(|queue| queue.iter().find(same));
+        let loose = self.loose.iter().find(same);
+        match (strict, loose) {
+            (Some(strict), Some(loose)) => Some(*strict.min(loose)),
+            (found, None) | (None, found) => found.copied(),
+        }
+    }
+
+    fn why_not(&self, live: &CanonicalRequest) -> NotTaken {
+        let mut equal = self.keys.iter().enumerate().filter(|(_, key)| canon::same_request(key, live));
+        match equal.next().and_then(|(index, _)| Some((index, self.taken[index]?))) {
+            Some((call, by)) => NotTaken::Exhausted { call, by, equal: equal.count() + 1 },
+            None => NotTaken::Unknown,
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        if let Some(print) = self.prints[index]
+            && let Some(queue) = self.strict.get_mut(&print)
+        {
+            // The first of equal calls almost always, so this is no search.
+            if let Some(position) = queue.iter().position(|other| *other == index) {
+                queue.remove(position);
+            }
+        }
+        if let Some(position) = self.loose.iter().position(|other| *other == index) {
+            self.loose.remove(position);
+        }
+    }
+}
+
+/// The order of a recording: A came before B when A had ended before B started.
+#[derive(Debug)]
+struct PartialOrder {
+    /// Start and end of each call; `None` when any call has no times, so that the order of the file is strict.
+    spans: Option<Vec<(u64, u64)>>,
+    /// Calls by their end. Before `settled` all are taken.
+    by_end: Vec<usize>,
+    settled: usize,
+}
+
+impl PartialOrder {
+    fn of(calls: &[Call]) -> Self {
+        let spans: Option<Vec<_>> =
+            calls.iter().map(|call| Some((call.started_us?, call.ended_us()?))).collect();
+        let mut by_end: Vec<usize> = (0..calls.len()).collect();
+        if let Some(spans) = &spans {
+            by_end.sort_by_key(|index| (spans[*index].1, *index));
+        }
+        Self { spans, by_end, settled: 0 }
+    }
+
+    /// A call that came before `index` and has not been taken.
+    fn waits_for(&mut self, index: usize, taken: &[Option<usize>]) -> Option<usize> {
+        while self.by_end.get(self.settled).is_some_and(|first| taken[*first].is_some()) {
+            self.settled += 1;
+        }
+        let open = self.by_end[self.settled..].iter().copied().filter(|other| taken[*other].is_none());
+        match &self.spans {
+            None => open.take(1).find(|first| *first < index),
+            Some(spans) => open
+                .take_while(|other| spans[*other].1 <= spans[index].0)
+                .find(|other| *other < index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Json, Object, parse};
+    use crate::model::Metrics;
+
+    fn live(text: &str) -> CanonicalRequest {
+        CanonicalRequest {
+            protocol: "openai-chat".to_owned(),
+            model: "m".to_owned(),
+            messages: vec![Json::from(text)],
+            parameters: Object::new(),
+            ..CanonicalRequest::default()
+        }
+    }
+
+    /// A call with text, start and end.
+    fn call(text: &str, span: Option<(u64, u64)>) -> Call {
+        Call {
+            request: RecordedRequest::recorded(live(text), "sha256:0".to_owned()),
+            started_us: span.map(|(start, _)| start),
+            metrics: span.map(|(start, end)| Metrics { ttfb_us: 0, total_us: end - start }),
+            ..Call::default()
+        }
+    }
+
+    fn cursor(calls: Vec<Call>) -> Cursor {
+        let take = Take { trace_id: "t".to_owned(), calls };
+        Cursor::new(take, &Redactor::none(), &IgnorePaths::default())
+    }
+
+    fn take(cursor: &mut Cursor, text: &str, matching: Matching) -> Result<usize, NotTaken> {
+        cursor.take(&live(text), matching, |_| Ok(())).map(|(index, _)| index)
+    }
+
+    #[test]
+    fn equal_requests_are_answered_in_recorded_order_then_refused() {
+        for matching in [Matching::Sequential, Matching::Keyed] {
+            let mut cursor = cursor(vec![call("a", Some((0, 1))), call("a", Some((1, 2))), call("a", Some((2, 3)))]);
+            for expected in 0..3 {
+                assert_eq!(take(&mut cursor, "a", matching).unwrap(), expected);
+            }
+            let refused = take(&mut cursor, "a", matching).unwrap_err();
+            assert!(matches!(refused, NotTaken::Exhausted { call: 0, by: 1, equal: 3 }), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_sequential_stays_strict() {
+        let mut cursor = cursor(vec![call("a", Some((0, 10))), call("b", Some((10, 20)))]);
+        let refused = take(&mut cursor, "b", Matching::Sequential).unwrap_err();
+        assert!(matches!(refused, NotTaken::Early { call: 1, waits_for: 0 }), "{refused:?}");
+        assert_eq!(take(&mut cursor, "b", Matching::Keyed).unwrap(), 1);
+        assert_eq!(take(&mut cursor, "a", Matching::Sequential).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_ran_concurrently_comes_in_any_order() {
+        // a and b overlap, c started after both.
+        let calls = || vec![call("a", Some((0, 10))), call("b", Some((5, 30))), call("c", Some((30, 40)))];
+        for order in [["a", "b", "c"], ["b", "a", "c"]] {
+            let mut cursor = cursor(calls());
+            for text in order {
+                take(&mut cursor, text, Matching::Sequential).unwrap();
+            }
+            assert_eq!(cursor.leftovers().count(), 0);
+        }
+        let mut early = cursor(calls());
+        take(&mut early, "a", Matching::Sequential).unwrap();
+        assert!(matches!(take(&mut early, "c", Matching::Sequential), Err(NotTaken::Early { waits_for: 1, .. })));
+    }
+
+    #[test]
+    fn instant_calls_never_block_each_other() {
+        let mut cursor = cursor(vec![call("a", Some((5, 5))), call("b", Some((5, 5)))]);
+        assert_eq!(take(&mut cursor, "a", Matching::Sequential).unwrap(), 0);
+        assert_eq!(take(&mut cursor, "b", Matching::Sequential).unwrap(), 1);
+    }
+
+    #[test]
+    fn without_times_the_file_order_is_strict() {
+        let mut cursor = cursor(vec![call("a", None), call("b", Some((0, 0)))]);
+        assert!(matches!(take(&mut cursor, "b", Matching::Sequential), Err(NotTaken::Early { waits_for: 0, .. })));
+        assert_eq!(take(&mut cursor, "a", Matching::Sequential).unwrap(), 0);
+        assert_eq!(take(&mut cursor, "b", Matching::Sequential).unwrap(), 1);
+    }
+
+    #[test]
+    fn order_looks_at_no_body_and_a_refused_call_stays() {
+        let mut cursor = cursor(vec![call("a", None), call("b", None)]);
+        let refuse = |_: &Call| Err(Error::new(crate::ErrorKind::Miss, "no", ""));
+        assert!(matches!(cursor.take(&live("x"), Matching::Order, refuse), Err(NotTaken::Refused(_))));
+        assert_eq!(take(&mut cursor, "x", Matching::Order).unwrap(), 0);
+        assert_eq!(take(&mut cursor, "y", Matching::Order).unwrap(), 1);
+        assert!(matches!(take(&mut cursor, "z", Matching::Order), Err(NotTaken::Exhausted { .. })));
+    }
+
+    #[test]
+    fn hand_written_calls_are_compared_on_what_they_have() {
+        let mut by_hand = call("a", None);
+        by_hand.request.hash = None;
+        by_hand.request.model = None;
+        by_hand.request.parameters = parse("{\"temperature\":null}").unwrap().as_object().cloned();
+        let mut cursor = cursor(vec![by_hand]);
+        let mut request = live("a");
+        request.parameters.push("temperature", 1_u64);
+        assert!(matches!(cursor.take(&request, Matching::Sequential, |_| Ok(())), Err(NotTaken::Unknown)));
+        request.parameters = parse("{\"tools\":[1]}").unwrap().as_object().cloned().unwrap();
+        assert!(cursor.take(&request, Matching::Sequential, |_| Ok(())).is_ok());
+    }
+}

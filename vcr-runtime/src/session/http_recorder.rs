@@ -1,0 +1,211 @@
+//! Recording an answer that passes through an HTTP front.
+
+use std::ops::ControlFlow;
+
+use super::breaker::Cut;
+use super::exchange::{End, Recording};
+use super::raw::Evidence;
+use super::recorder::{CallRecorder, Ending, Wired};
+use crate::json::parse;
+use crate::model::{HttpHead, Piece};
+use crate::protocol::{Decoder, Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
+
+/// Bodies that are kept whole in memory; beyond it the call is recorded as truncated rather than the process killed.
+const MAX_BODY: usize = 256 << 20;
+
+/// One exchange being recorded.
+pub(crate) struct HttpRecorder {
+    call: CallRecorder,
+    wire: Option<&'static dyn Wire>,
+    head: Option<HttpHead>,
+    reading: Reading,
+    /// Bytes of the body so far.
+    size: usize,
+    /// Of these, bytes of events that the breaker let pass.
+    passed: usize,
+    /// When the last byte came.
+    last_us: u64,
+    cut: Option<Cut>,
+    odd: Option<String>,
+}
+
+/// How the body is read.
+enum Reading {
+    /// Unary, or a content type that we do not know: bytes to the end.
+    Whole(Vec<u8>),
+    Events { framer: Framer, decoder: Option<Box<dyn Decoder>>, pieces: Vec<Piece>, payloads: Vec<(u64, String)> },
+}
+
+impl HttpRecorder {
+    pub(crate) fn new(call: CallRecorder, wire: Option<&'static dyn Wire>) -> Self {
+        Self {
+            call,
+            wire,
+            head: None,
+            reading: Reading::Whole(Vec::new()),
+            size: 0,
+            passed: 0,
+            last_us: 0,
+            cut: None,
+            odd: None,
+        }
+    }
+
+    /// Reads what `events` say, up to the one before which the breaker cuts.
+    fn read(&mut self, at_us: u64, events: Vec<WireEvent>) -> Result<(), Cut> {
+        let Reading::Events { decoder, pieces, payloads, .. } = &mut self.reading else {
+            return Ok(());
+        };
+        for event in events {
+            let mut said = Vec::new();
+            if let Some(decoder) = decoder {
+                decoder.event(&event, &mut said);
+            }
+            self.call.events(at_us, said)?;
+            self.passed += event.bytes.len();
+            pieces.push(Piece { offset_us: at_us, bytes: event.bytes });
+            if !event.data.is_empty() {
+                payloads.push((at_us, event.data));
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of the body: what is left in the framer, and what the decoder concludes.
+    fn conclude(&mut self) -> (Tail, Evidence, bool) {
+        let mut rest = None;
+        if let Reading::Events { framer, .. } = &mut self.reading {
+            let mut events = Vec::new();
+            rest = framer.finish(&mut events).filter(|rest| !rest.is_empty());
+            if self.cut.is_some() {
+                // What was not passed on is not part of the answer.
+                rest = None;
+            } else if let Err(cut) = self.read(self.last_us, events) {
+                self.cut = Some(cut);
+            }
+        }
+        match std::mem::replace(&mut self.reading, Reading::Whole(Vec::new())) {
+            Reading::Whole(bytes) => self.conclude_whole(bytes),
+            Reading::Events { decoder, mut pieces, payloads, .. } => {
+                if let Some(bytes) = rest {
+                    pieces.push(Piece { offset_us: self.last_us, bytes });
+                }
+                let tail = match decoder {
+                    Some(mut decoder) => decoder.finish(),
+                    // Nobody knows what a complete stream of this kind looks like.
+                    None => Tail { complete: true, ..Tail::default() },
+                };
+                (tail, Evidence::Stream { pieces, payloads }, true)
+            }
+        }
+    }
+
+    fn conclude_whole(&mut self, bytes: Vec<u8>) -> (Tail, Evidence, bool) {
+        let mut tail = Tail { complete: true, ..Tail::default() };
+        let status = self.head.as_ref().map_or(0, |head| head.status);
+        if let Some(wire) = self.wire
+            && self.head.is_some()
+        {
+            let text = String::from_utf8_lossy(&bytes);
+            match parse(text.trim_start_matches('\u{feff}').trim()) {
+                Ok(body) => {
+                    let mut events: Vec<Event> = Vec::new();
+                    tail = wire.unary(status, &body, &mut events);
+                    if let Err(cut) = self.call.unary(events) {
+                        self.cut.get_or_insert(cut);
+                    }
+                }
+                Err(error) => tail.odd = Some(format!("the body is not JSON: {error}")),
+            }
+        }
+        let evidence = match self.head {
+            Some(_) => Evidence::Body { offset_us: self.last_us, bytes },
+            None => Evidence::Nothing,
+        };
+        (tail, evidence, false)
+    }
+}
+
+impl Recording for HttpRecorder {
+    fn head(&mut self, status: u16, headers: &[(String, String)]) {
+        let content_type = headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.as_str());
+        let framing = match self.wire {
+            Some(wire) => wire.framing(content_type),
+            None => Framing::of(content_type),
+        };
+        // An error body is a whole one, whatever it calls itself.
+        if let Some(framing) = framing {
+            self.reading = Reading::Events {
+                framer: Framer::new(framing),
+                decoder: self.wire.filter(|_| status < 400).map(Wire::decoder),
+                pieces: Vec::new(),
+                payloads: Vec::new(),
+            };
+        }
+        self.head = Some(HttpHead { status, headers: self.call.headers(headers) });
+    }
+
+    fn bytes(&mut self, piece: &[u8]) -> ControlFlow<usize> {
+        let at_us = self.call.now_us();
+        self.call.touch(at_us);
+        self.last_us = at_us;
+        self.size += piece.len();
+        if self.size > MAX_BODY {
+            self.odd = Some(format!("only the first {MAX_BODY} bytes of the body were kept"));
+            return ControlFlow::Continue(());
+        }
+        let mut events = Vec::new();
+        match &mut self.reading {
+            Reading::Whole(bytes) => {
+                bytes.extend_from_slice(piece);
+                return ControlFlow::Continue(());
+            }
+            Reading::Events { framer, .. } => framer.push(piece, &mut events),
+        }
+        match self.read(at_us, events) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(cut) => {
+                self.cut = Some(cut);
+                // Bytes of the cut event that came with earlier pieces are with the caller already.
+                ControlFlow::Break(self.passed.saturating_sub(self.size - piece.len()))
+            }
+        }
+    }
+
+    fn end(mut self: Box<Self>, end: End) {
+        let (tail, evidence, streamed) = self.conclude();
+        let complete = tail.complete || self.call.ended();
+        let ending = match (end, self.cut.take()) {
+            (_, Some(cut)) => Ending::CutOff(cut),
+            (End::Complete, None) => Ending::Clean { complete },
+            (End::Cancelled | End::CutOff, None) => {
+                Ending::Cancelled { complete: complete && (streamed || self.head.is_none()) }
+            }
+            // The end marker decides, not the socket: a reset after it changes nothing.
+            (End::Failed { .. }, None) if streamed && complete && self.wire.is_some() => {
+                Ending::Clean { complete }
+            }
+            (End::Failed { error_type, message }, None) => Ending::Failed(WireError {
+                error_type,
+                message,
+                status: None,
+                code: Some(TRANSPORT.to_owned()),
+            }),
+        };
+        let odd = match (self.odd.take(), tail.odd) {
+            (Some(a), Some(b)) => Some(format!("{a}; {b}")),
+            (odd, None) | (None, odd) => odd,
+        };
+        let wired = Wired { wire: self.wire, head: self.head.take(), streamed, template: tail.template, evidence, odd };
+        self.call.finish(ending, wired);
+    }
+}
+
+/// The `code` of a boundary that the transport caused, as opposed to one that the provider reported.
+pub(crate) const TRANSPORT: &str = "transport";
+
+impl std::fmt::Debug for HttpRecorder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("HttpRecorder").field("call", &self.call).finish_non_exhaustive()
+    }
+}

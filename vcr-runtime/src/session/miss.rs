@@ -1,0 +1,182 @@
+//! The report of a call that nothing recorded answers: one screen, from the nearest recording to the next command.
+
+use std::fmt::Write as _;
+
+use super::cursor::{Cursor, NotTaken};
+use super::tape::Tape;
+use crate::canon;
+use crate::config::Matching;
+use crate::error::{Error, ErrorKind};
+use crate::json::Json;
+use crate::model::{CanonicalRequest, RecordedRequest};
+
+/// At most this many lines of differences; the rest is counted.
+const LINES: usize = 12;
+
+/// What the report says about its surroundings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Where<'a> {
+    /// The full path of the test, or of the invoker.
+    pub(crate) test: &'a str,
+    pub(crate) matching: Matching,
+    /// Hide everything that comes from the request.
+    pub(crate) private: bool,
+}
+
+/// The error of a call that was not taken.
+pub(crate) fn report(tape: &Tape, live: &CanonicalRequest, not_taken: NotTaken, place: Where<'_>) -> Error {
+    if place.private {
+        return Error::new(
+            ErrorKind::Miss,
+            format!("no recorded call answers a request of `{}` (its details are private)", place.test),
+            "record it again with VCR_MODE=record",
+        );
+    }
+    let text = tape
+        .with_cursor(|cursor| screen(tape, cursor, live, &not_taken, place))
+        .unwrap_or_else(|| "no recorded call answers this request".to_owned());
+    let name = place.test.split_once("::").map_or(place.test, |(_, name)| name);
+    let advice = match not_taken {
+        NotTaken::Early { .. } => {
+            "if the order of these calls does not matter, set `matching = keyed` (or VCR_MATCHING=keyed)".to_owned()
+        }
+        _ => format!(
+            "if the new request is right, record it: `VCR_MODE=record cargo test {name}` (all calls) or `VCR_MODE=new cargo test {name}` (only this one)"
+        ),
+    };
+    Error::new(ErrorKind::Miss, text, advice).at(&tape.path)
+}
+
+fn screen(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, not_taken: &NotTaken, place: Where<'_>) -> String {
+    let calls = cursor.calls().len();
+    let mut text = String::new();
+    let mut line = |label: &str, value: &str| {
+        let _ = write!(text, "\n  {label:<9} {value}");
+    };
+    line("test", place.test);
+    line("cassette", &format!("{} (take {}, {})", tape.path.display(), short(tape.trace_id()), count(calls, "call")));
+    line("request", &describe_live(live));
+    let headline = match not_taken {
+        NotTaken::Unknown => {
+            nearest(tape, cursor, live, &mut line);
+            "no recorded call answers this request".to_owned()
+        }
+        NotTaken::Exhausted { call, by, equal } => {
+            line("nearest", &format!("call {} is equal in every field", call + 1));
+            format!(
+                "every recorded call that answers this request has been used ({}; call {} answered request {by})",
+                count(*equal, "equal call"),
+                call + 1
+            )
+        }
+        NotTaken::Early { call, waits_for } => {
+            line("answer", &format!("call {} would answer it", call + 1));
+            line("waits for", &format!("call {}: {}", waits_for + 1, describe(cursor.key(*waits_for))));
+            format!("this request came before call {}, which had ended before it when it was recorded", waits_for + 1)
+        }
+        NotTaken::Refused(error) => error.message().to_owned(),
+    };
+    used(cursor, &mut line);
+    if !tape.ignore.is_empty() {
+        line("ignored", &tape.ignore.iter().collect::<Vec<_>>().join(", "));
+    }
+    line("matching", &place.matching.to_string());
+    format!("{headline}{text}")
+}
+
+fn nearest(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, line: &mut impl FnMut(&str, &str)) {
+    // Calls not yet used are the better candidates; used ones are shown when nothing else is left.
+    let open: Vec<usize> = cursor.leftovers().collect();
+    let candidates = if open.is_empty() { (0..cursor.calls().len()).collect() } else { open };
+    let Some(found) = canon::nearest(candidates.iter().map(|index| cursor.key(*index)), live) else {
+        line("nearest", "the cassette has no calls");
+        return;
+    };
+    let index = candidates[found];
+    let key = cursor.key(index);
+    let state = match cursor.taken()[index] {
+        Some(by) => format!("used by request {by}"),
+        None => "not used yet".to_owned(),
+    };
+    line("nearest", &format!("call {}: {} ({state})", index + 1, describe(key)));
+    let mut live = live.clone();
+    tape.ignore.apply(&mut live);
+    let changes = canon::diff(key, &live);
+    for change in changes.iter().take(LINES) {
+        line("", &change.to_string());
+    }
+    if changes.len() > LINES {
+        line("", &format!("and {} more differences", changes.len() - LINES));
+    }
+    if let Some(what) = canon::differs_only_in(&changes, key, &live) {
+        line("hint", &format!("it differs only in {what}; keep it out of the prompt, or leave the member out with `ignore`"));
+    }
+}
+
+fn used(cursor: &Cursor, line: &mut impl FnMut(&str, &str)) {
+    let taken: Vec<String> = cursor
+        .taken()
+        .iter()
+        .enumerate()
+        .filter_map(|(call, by)| by.map(|by| format!("call {} by request {by}", call + 1)))
+        .collect();
+    const SHOWN: usize = 6;
+    match taken.len() {
+        0 => line("used", "none yet"),
+        all if all > SHOWN => line("used", &format!("{} and {} more", taken[..SHOWN].join(", "), all - SHOWN)),
+        _ => line("used", &taken.join(", ")),
+    }
+}
+
+/// One line about a recorded request.
+pub(crate) fn describe(request: &RecordedRequest) -> String {
+    summary(
+        request.model.as_deref().unwrap_or("any model"),
+        request.messages.as_deref().unwrap_or_default(),
+        request.parameters.as_ref().and_then(|parameters| parameters.get("path")).and_then(Json::as_str),
+    )
+}
+
+fn describe_live(request: &CanonicalRequest) -> String {
+    let path = request.parameters.get("path").and_then(Json::as_str);
+    let text = summary(&request.model, &request.messages, path);
+    let stream = if request.stream() { ", stream" } else { "" };
+    format!("{} {text}{stream}", request.protocol)
+}
+
+fn summary(model: &str, messages: &[Json], path: Option<&str>) -> String {
+    if messages.is_empty() {
+        return path.unwrap_or(model).to_owned();
+    }
+    let last = messages.last().map(said).unwrap_or_default();
+    format!("{model}, {}, last {last}", count(messages.len(), "message"))
+}
+
+/// The role and the beginning of a message.
+fn said(message: &Json) -> String {
+    let role = message.get("role").and_then(Json::as_str).unwrap_or("message");
+    let text = match message.get("content") {
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Array(blocks)) => {
+            blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect::<Vec<_>>().join(" ")
+        }
+        _ => String::new(),
+    };
+    format!("{role} {:?}", excerpt(&text, 60))
+}
+
+/// The first characters of a text, with an ellipsis where it was longer.
+pub(crate) fn excerpt(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn short(trace_id: &str) -> &str {
+    trace_id.get(..8).unwrap_or(trace_id)
+}

@@ -1,0 +1,227 @@
+//! The raw layer: what the wire said, kept where the canonical layer would lose something.
+
+use crate::config::IncludeRaw;
+use crate::json::{Json, compact, parse};
+use crate::model::{Call, CanonicalRequest, Piece, Raw, RawBody};
+use crate::protocol::{Answer, Wire};
+use crate::redact::Redactor;
+
+/// The body as it came.
+#[derive(Debug, Default)]
+pub(crate) enum Evidence {
+    /// None: an in-process call, or nothing arrived.
+    #[default]
+    Nothing,
+    /// A unary body.
+    Body { offset_us: u64, bytes: Vec<u8> },
+    /// One piece an event, and the payload of each event that has one.
+    Stream { pieces: Vec<Piece>, payloads: Vec<(u64, String)> },
+}
+
+/// Decides whether `call` keeps its raw layer, and notes why.
+pub(crate) fn keep(
+    call: &mut Call,
+    wire: Option<&'static dyn Wire>,
+    request: &CanonicalRequest,
+    evidence: Evidence,
+    include: IncludeRaw,
+    secret_in_frames: bool,
+    redactor: &Redactor,
+) {
+    if matches!(evidence, Evidence::Nothing) {
+        return;
+    }
+    let Some(wire) = wire else {
+        // A plain HTTP call has no other layer.
+        call.raw = redacted(plain(evidence), redactor).or_else(|| {
+            note(call, "the body was dropped because it holds a secret in pieces");
+            None
+        });
+        return;
+    };
+    let loss = loss(call, wire, request, &evidence);
+    let wanted = match include {
+        IncludeRaw::Always => true,
+        IncludeRaw::Never => false,
+        IncludeRaw::Auto => loss.is_some(),
+    };
+    match (wanted, loss) {
+        (false, Some(loss)) => note(call, &format!("without the raw layer this is lost: {loss}")),
+        (false, None) => {}
+        (true, loss) => {
+            if include == IncludeRaw::Auto && let Some(loss) = loss {
+                note(call, &format!("raw kept: {loss}"));
+            }
+            if secret_in_frames {
+                note(call, "raw dropped: a secret stood in it across several chunks");
+                return;
+            }
+            call.raw = redacted(layer(wire, evidence), redactor);
+            if call.raw.is_none() {
+                note(call, "raw dropped: a secret stood in it across several chunks");
+            }
+        }
+    }
+}
+
+fn note(call: &mut Call, text: &str) {
+    match &mut call.note {
+        Some(note) => {
+            note.push_str("; ");
+            note.push_str(text);
+        }
+        None => call.note = Some(text.to_owned()),
+    }
+}
+
+/// What an SDK would see in the wire form and not in the rendered canonical form; `None` when they are the same.
+fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evidence) -> Option<String> {
+    let answer = Answer {
+        frames: &call.frames,
+        usage: call.usage.as_ref(),
+        boundary: call.boundary.as_ref(),
+        template: call.template.as_ref(),
+        http: call.http.as_ref(),
+        model: &request.model,
+        id: "",
+    };
+    let (wired, rendered) = match evidence {
+        Evidence::Nothing => return None,
+        Evidence::Body { bytes, .. } => {
+            let Some(body) = std::str::from_utf8(bytes).ok().and_then(|text| parse(text.trim()).ok()) else {
+                return Some("the body is not JSON".to_owned());
+            };
+            (wire.comparable(&body), wire.comparable(&wire.render_unary(&answer)))
+        }
+        Evidence::Stream { payloads, .. } => {
+            let mut chunks = Vec::with_capacity(payloads.len());
+            for (_, payload) in payloads {
+                if payload.trim() == wire.end_marker() {
+                    continue;
+                }
+                match parse(payload) {
+                    Ok(chunk) => chunks.push(chunk),
+                    Err(_) => return Some("an event is not JSON".to_owned()),
+                }
+            }
+            let rendered: Vec<Json> = wire.render_stream(&answer).into_iter().map(|(_, chunk)| chunk).collect();
+            (wire.assemble(&chunks), wire.assemble(&rendered))
+        }
+    };
+    first_difference(&wired, &rendered, String::new())
+}
+
+/// The path of the first member in which two documents differ.
+fn first_difference(wired: &Json, rendered: &Json, path: String) -> Option<String> {
+    if crate::canon::equivalent(wired, rendered) {
+        return None;
+    }
+    match (wired, rendered) {
+        (Json::Object(a), Json::Object(b)) => {
+            for (key, value) in a.iter() {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                match b.get(key) {
+                    None => return Some(format!("`{path}` has no canonical form")),
+                    Some(other) => {
+                        if let Some(found) = first_difference(value, other, path) {
+                            return Some(found);
+                        }
+                    }
+                }
+            }
+            let added = b.iter().find(|(key, _)| a.get(key).is_none());
+            Some(added.map_or_else(|| format!("`{path}`"), |(key, _)| format!("`{path}` would gain `{key}`")))
+        }
+        (Json::Array(a), Json::Array(b)) if a.len() == b.len() => a
+            .iter()
+            .zip(b)
+            .enumerate()
+            .find_map(|(index, (a, b))| first_difference(a, b, format!("{path}[{index}]"))),
+        _ => Some(format!("`{path}` differs")),
+    }
+}
+
+/// The raw layer of a call whose protocol is known: the seed's form where it gives back the same bytes.
+fn layer(wire: &dyn Wire, evidence: Evidence) -> Raw {
+    let body = match evidence {
+        Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
+            Some(body) => RawBody::Unary(body),
+            None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
+        },
+        Evidence::Stream { pieces, payloads } => match usual(wire, &pieces, &payloads) {
+            Some(body) => body,
+            None => RawBody::Transcript(pieces),
+        },
+        Evidence::Nothing => RawBody::Transcript(Vec::new()),
+    };
+    Raw { body }
+}
+
+fn plain(evidence: Evidence) -> Raw {
+    let body = match evidence {
+        Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
+            Some(body) => RawBody::Unary(body),
+            None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
+        },
+        Evidence::Stream { pieces, .. } => RawBody::Transcript(pieces),
+        Evidence::Nothing => RawBody::Transcript(Vec::new()),
+    };
+    Raw { body }
+}
+
+/// The document, when its compact form is these bytes.
+fn exact_json(bytes: &[u8]) -> Option<Json> {
+    let document = parse(std::str::from_utf8(bytes).ok()?).ok()?;
+    (compact(&document).as_bytes() == bytes).then_some(document)
+}
+
+/// `stream_chunks`, when the protocol's usual framing of them gives back the bytes that came.
+fn usual(wire: &dyn Wire, pieces: &[Piece], payloads: &[(u64, String)]) -> Option<RawBody> {
+    let mut chunks = Vec::with_capacity(payloads.len());
+    let mut offsets_us = Vec::with_capacity(payloads.len());
+    let mut text = String::new();
+    for (offset, payload) in payloads {
+        if payload.trim() == wire.end_marker() {
+            continue;
+        }
+        let chunk = parse(payload).ok()?;
+        text.push_str(&wire.frame(&chunk));
+        chunks.push(chunk);
+        offsets_us.push(*offset);
+    }
+    text.push_str(wire.trailer());
+    let mut rest = text.as_bytes();
+    for piece in pieces {
+        rest = rest.strip_prefix(piece.bytes.as_slice())?;
+    }
+    rest.is_empty().then_some(RawBody::Chunks { chunks, offsets_us })
+}
+
+/// The layer without secrets; `None` when a secret can only be seen across pieces and so cannot be cut out of one.
+fn redacted(mut raw: Raw, redactor: &Redactor) -> Option<Raw> {
+    match &mut raw.body {
+        RawBody::Unary(body) => {
+            redactor.json(body);
+        }
+        RawBody::Chunks { chunks, .. } => {
+            for chunk in chunks {
+                redactor.json(chunk);
+            }
+        }
+        RawBody::Transcript(pieces) => {
+            for piece in pieces.iter_mut() {
+                if let Ok(text) = std::str::from_utf8(&piece.bytes)
+                    && let std::borrow::Cow::Owned(clean) = redactor.text(text)
+                {
+                    piece.bytes = clean.into_bytes();
+                }
+            }
+            let whole: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect();
+            let whole = String::from_utf8_lossy(&whole);
+            if matches!(redactor.text(&whole), std::borrow::Cow::Owned(_)) {
+                return None;
+            }
+        }
+    }
+    Some(raw)
+}

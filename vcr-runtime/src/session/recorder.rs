@@ -1,0 +1,230 @@
+//! Recording one call: its events become frames, its end becomes a boundary, and the result goes to the tape.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::breaker::{Cut, StreamBreaker, Tally};
+use super::raw;
+use super::tape::Tape;
+use super::timeline::{Told, Timeline};
+use crate::config::IncludeRaw;
+use crate::json::Json;
+use crate::model::{
+    Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, Metrics, RecordedRequest,
+};
+use crate::protocol::{Event, Wire, WireError};
+
+/// The place of a call in the take, reserved when the call starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) index: usize,
+    pub(crate) started_us: u64,
+}
+
+/// How the answer ended, as far as the front knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// In order. `complete` is what the protocol says about it.
+    Clean { complete: bool },
+    /// The transport or the upstream type failed.
+    Failed(WireError),
+    /// The caller stopped reading.
+    Cancelled { complete: bool },
+    /// A stream breaker cut it.
+    CutOff(Cut),
+}
+
+/// What only an HTTP front knows about the answer.
+#[derive(Debug, Default)]
+pub(crate) struct Wired {
+    pub(crate) wire: Option<&'static dyn Wire>,
+    pub(crate) head: Option<HttpHead>,
+    /// Whether the body was a stream of events.
+    pub(crate) streamed: bool,
+    pub(crate) template: Option<Json>,
+    pub(crate) evidence: raw::Evidence,
+    pub(crate) odd: Option<String>,
+}
+
+/// Settings that a recording needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keep {
+    pub(crate) tick_us: u64,
+    pub(crate) include_raw: IncludeRaw,
+}
+
+/// Records one call. Dropped without [`finish`](Self::finish) it counts as cancelled by the caller.
+pub(crate) struct CallRecorder {
+    tape: Arc<Tape>,
+    slot: Slot,
+    clock: Instant,
+    keep: Keep,
+    request: Option<(CanonicalRequest, String)>,
+    timeline: Timeline,
+    first_us: Option<u64>,
+    breaker: Option<Arc<dyn StreamBreaker>>,
+    tally: Tally,
+}
+
+impl CallRecorder {
+    pub(crate) fn new(
+        tape: Arc<Tape>,
+        slot: Slot,
+        keep: Keep,
+        request: CanonicalRequest,
+        hash: String,
+        breaker: Option<Arc<dyn StreamBreaker>>,
+    ) -> Self {
+        let timeline = Timeline::new(keep.tick_us);
+        Self {
+            tape,
+            slot,
+            clock: Instant::now(),
+            keep,
+            request: Some((request, hash)),
+            timeline,
+            first_us: None,
+            breaker,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Microseconds since the call started.
+    pub(crate) fn now_us(&self) -> u64 {
+        micros(self.clock.elapsed())
+    }
+
+    /// Whether the caller asked for a stream.
+    pub(crate) fn wants_stream(&self) -> bool {
+        self.request.as_ref().is_some_and(|(request, _)| request.stream())
+    }
+
+    /// The first byte of the answer has come.
+    pub(crate) fn touch(&mut self, at_us: u64) {
+        self.first_us.get_or_insert(at_us);
+    }
+
+    /// Takes what one chunk of the answer said, unless the breaker cuts before it.
+    pub(crate) fn events(&mut self, at_us: u64, events: Vec<Event>) -> Result<(), Cut> {
+        self.touch(at_us);
+        if let Some(breaker) = &self.breaker
+            && let Some(cut) = self.tally.check(&**breaker, &events)
+        {
+            return Err(cut);
+        }
+        self.timeline.push(at_us, events);
+        Ok(())
+    }
+
+    /// A unary answer: one frame, whatever the tick.
+    pub(crate) fn unary(&mut self, events: Vec<Event>) -> Result<(), Cut> {
+        self.timeline = Timeline::unary();
+        let at_us = self.first_us.unwrap_or_default();
+        if let Some(breaker) = &self.breaker
+            && let Some(cut) = self.tally.check(&**breaker, &events)
+        {
+            return Err(cut);
+        }
+        self.first_us = Some(at_us);
+        self.timeline.push(0, events);
+        Ok(())
+    }
+
+    /// Whether the protocol's end marker has come.
+    pub(crate) fn ended(&self) -> bool {
+        self.timeline.ended()
+    }
+
+    /// The end of the call: builds it and hands it to the tape.
+    pub(crate) fn finish(mut self, ending: Ending, wired: Wired) {
+        self.complete(ending, wired);
+    }
+
+    fn complete(&mut self, ending: Ending, wired: Wired) {
+        let Some((request, hash)) = self.request.take() else {
+            return;
+        };
+        let total_us = self.now_us();
+        let told = std::mem::replace(&mut self.timeline, Timeline::unary()).finish();
+        let ttfb_us = if wired.streamed { self.first_us.unwrap_or(total_us) } else { total_us };
+        let status = wired.head.as_ref().map(|head| head.status);
+        let Told { frames, usage, error } = told;
+        let mut call = Call {
+            started_us: Some(self.slot.started_us),
+            http: wired.head,
+            metrics: Some(Metrics { ttfb_us, total_us }),
+            frames,
+            boundary: boundary(ending, error, status),
+            usage,
+            template: wired.template,
+            note: wired.odd,
+            ..Call::default()
+        };
+        let secret_in_frames = self.tape.redactor().call(&mut call);
+        raw::keep(&mut call, wired.wire, &request, wired.evidence, self.keep.include_raw, secret_in_frames, self.tape.redactor());
+        call.request = RecordedRequest::recorded(request, hash);
+        self.tape.record(self.slot.index, call);
+    }
+}
+
+impl Drop for CallRecorder {
+    fn drop(&mut self) {
+        let complete = self.timeline.ended();
+        self.complete(Ending::Cancelled { complete }, Wired { streamed: true, ..Wired::default() });
+    }
+}
+
+impl std::fmt::Debug for CallRecorder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CallRecorder").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+/// The exception boundary of an ending. An error that the provider reported inside the answer is the first cause.
+fn boundary(ending: Ending, error: Option<WireError>, status: Option<u16>) -> Option<Boundary> {
+    let boundary = |kind, error: WireError| {
+        Some(Boundary {
+            kind,
+            error_type: error.error_type,
+            message: error.message,
+            status: error.status,
+            code: error.code,
+        })
+    };
+    let named = |kind, error_type: &str, message: &str| {
+        boundary(
+            kind,
+            WireError { error_type: error_type.to_owned(), message: message.to_owned(), ..WireError::default() },
+        )
+    };
+    let failed_status = status.filter(|status| *status >= 400);
+    match (ending, error) {
+        (Ending::CutOff(cut), _) => named(BoundaryKind::Cutoff, &cut.error_type, &cut.message),
+        (_, Some(mut error)) => {
+            let kind = if failed_status.is_some() { BoundaryKind::Http } else { BoundaryKind::Error };
+            error.status = error.status.or(failed_status);
+            boundary(kind, error)
+        }
+        (_, None) if failed_status.is_some() => boundary(
+            BoundaryKind::Http,
+            WireError {
+                error_type: "HttpError".to_owned(),
+                message: format!("the upstream answered with status {}", status.unwrap_or_default()),
+                status,
+                code: None,
+            },
+        ),
+        (Ending::Failed(error), None) => boundary(BoundaryKind::Error, error),
+        (Ending::Clean { complete: true } | Ending::Cancelled { complete: true }, None) => None,
+        (Ending::Clean { complete: false }, None) => {
+            named(BoundaryKind::Truncated, "Truncated", "the stream ended before the provider said that it was complete")
+        }
+        (Ending::Cancelled { complete: false }, None) => {
+            named(BoundaryKind::Cancelled, "Cancelled", "the caller stopped reading")
+        }
+    }
+}
+
+pub(crate) fn micros(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,333 @@
+//! A session: one test's cassettes, settings and ledger. Every front asks it what to do with a call.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::breaker::StreamBreaker;
+use super::ledger::Ledger;
+use super::miss::{self, Where};
+use super::play::{Played, check_shape};
+use super::recorder::{CallRecorder, Keep};
+use super::tape::{Found, Label, Role, Tape, Tapes};
+use crate::canon::{self, IgnorePaths};
+use crate::config::{Environment, Layer, Mode, ProjectFile, Settings};
+use crate::error::{Error, ErrorKind, Result};
+use crate::identity::{self, Place};
+use crate::json::Object;
+use crate::model::CanonicalRequest;
+use crate::protocol::Wire;
+use crate::redact::Redactor;
+
+/// Everything that a session is opened with.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) place: Place,
+    /// In order of precedence, the strongest first.
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) default_mode: Mode,
+    /// The attribute asked for a paused clock.
+    pub(crate) start_paused: bool,
+    pub(crate) breaker: Option<Arc<dyn StreamBreaker>>,
+}
+
+/// One test's session.
+pub(crate) struct Session {
+    pub(crate) place: Place,
+    layers: Vec<Layer>,
+    default_mode: Mode,
+    pub(crate) start_paused: bool,
+    project: Arc<ProjectFile>,
+    environment: &'static Environment,
+    settings: Arc<Settings>,
+    redactor: Arc<Redactor>,
+    breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
+    tapes: Mutex<Tapes>,
+    ledger: Mutex<Ledger>,
+    ended: AtomicBool,
+    #[cfg(feature = "gateway")]
+    pub(crate) gateway: once_cell::sync::OnceCell<crate::front::Gateway>,
+}
+
+/// What a front has to do with a call.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// Pass it through and keep nothing.
+    Live,
+    Record(CallRecorder),
+    Replay(Played),
+}
+
+/// Whether any session was ever opened in this process: from then on a call outside every session is refused.
+static OPENED: AtomicBool = AtomicBool::new(false);
+
+impl Session {
+    /// # Errors
+    /// `Config` for a value outside its set, `Identity` for a name that cannot be a file.
+    pub(crate) fn open(opening: Opening) -> Result<Self> {
+        let environment = Environment::process();
+        let project = ProjectFile::load(&opening.place.manifest_dir())?;
+        let layers: Vec<&Layer> = opening.layers.iter().collect();
+        let mut settings = Settings::resolve(&layers, environment, &project, opening.default_mode)?;
+        if settings.chaos.is_jitter() && settings.chaos_seed.is_none() {
+            settings.chaos_seed = Some(crate::config::Jitter::fresh_seed());
+        }
+        let mut ledger = Ledger::default();
+        for warning in environment.warnings() {
+            ledger.note(warning);
+        }
+        if let (true, Some(seed)) = (settings.chaos.is_jitter(), settings.chaos_seed) {
+            ledger.note(format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}"));
+        }
+        let redactor = Arc::new(Redactor::new(&project.redact, environment));
+        OPENED.store(true, Ordering::Release);
+        Ok(Self {
+            place: opening.place,
+            layers: opening.layers,
+            default_mode: opening.default_mode,
+            start_paused: opening.start_paused,
+            project,
+            environment,
+            settings: Arc::new(settings),
+            redactor,
+            breaker: Mutex::new(opening.breaker),
+            tapes: Mutex::default(),
+            ledger: Mutex::new(ledger),
+            ended: AtomicBool::new(false),
+            #[cfg(feature = "gateway")]
+            gateway: once_cell::sync::OnceCell::new(),
+        })
+    }
+
+    /// Whether a session was ever opened in this process.
+    pub(crate) fn any_opened() -> bool {
+        OPENED.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn project(&self) -> &ProjectFile {
+        &self.project
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_breaker(&self, breaker: Arc<dyn StreamBreaker>) {
+        *self.breaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(breaker);
+    }
+
+    /// The full path of the test, or the invoker where there is no test.
+    pub(crate) fn test(&self) -> String {
+        self.place.test().unwrap_or_else(|| self.place.invoker(self.settings.invoker.as_deref()))
+    }
+
+    /// Remembers a fault of a call and gives it back.
+    pub(crate) fn fault(&self, error: Error) -> Error {
+        self.ledger().fault(error)
+    }
+
+    /// Decides about one call. `wire` is the protocol in which the caller will read the answer; `control` holds the
+    /// call's own `vcr…` members. Every error is in the ledger already.
+    pub(crate) fn begin(
+        &self,
+        mut request: CanonicalRequest,
+        wire: Option<&'static dyn Wire>,
+        control: &Object,
+    ) -> Result<Turn> {
+        if self.ended.load(Ordering::Acquire) {
+            return Err(self.late());
+        }
+        let settings = self.settings_of(control).map_err(|error| self.fault(error))?;
+        if settings.effective_mode() == Mode::Live {
+            self.ledger().live += 1;
+            return Ok(Turn::Live);
+        }
+        self.redactor.request(&mut request);
+        let turn = self.turn(&request, wire, &settings);
+        match turn {
+            Ok(turn) => Ok(turn),
+            Err(error) => Err(self.fault(error)),
+        }
+    }
+
+    fn turn(
+        &self,
+        request: &CanonicalRequest,
+        wire: Option<&'static dyn Wire>,
+        settings: &Arc<Settings>,
+    ) -> Result<Turn> {
+        let tape = self.tape(settings, Some(request))?;
+        let servable = |call: &crate::model::Call| check_shape(call, request, wire);
+        match tape.find(request, settings.matching, servable) {
+            Ok(Found::Play(index, call)) => {
+                self.ledger().served += 1;
+                let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));
+                Ok(Turn::Replay(Played { call, index, settings: Arc::clone(settings), id }))
+            }
+            Ok(Found::Record(slot)) => {
+                self.ledger().recorded += 1;
+                let hash = tape.hash(request);
+                let keep = Keep { tick_us: settings.tick_us, include_raw: settings.include_raw };
+                let breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Ok(Turn::Record(CallRecorder::new(tape, slot, keep, request.clone(), hash, breaker)))
+            }
+            Err(not_taken) => {
+                let test = self.test();
+                let place = Where { test: &test, matching: settings.matching, private: settings.private };
+                Err(miss::report(&tape, request, not_taken, place))
+            }
+        }
+    }
+
+    fn late(&self) -> Error {
+        self.ledger().late += 1;
+        Error::new(
+            ErrorKind::Ended,
+            format!("a call came after its test `{}` had ended", self.test()),
+            "await the task that makes it before the test returns",
+        )
+    }
+
+    /// The session's settings, overridden by a call's own members.
+    fn settings_of(&self, control: &Object) -> Result<Arc<Settings>> {
+        if control.is_empty() {
+            return Ok(Arc::clone(&self.settings));
+        }
+        let metadata = Layer::metadata(control);
+        for warning in metadata.warnings() {
+            self.ledger().note(warning.clone());
+        }
+        let mut layers = vec![&metadata];
+        layers.extend(&self.layers);
+        let mut settings = Settings::resolve(&layers, self.environment, &self.project, self.default_mode)?;
+        settings.chaos_seed = settings.chaos_seed.or(self.settings.chaos_seed);
+        Ok(Arc::new(settings))
+    }
+
+    /// The cassette of a call, opened at its first use.
+    fn tape(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
+        let path = self.path(settings, request)?;
+        let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
+        let role = match settings.effective_mode() {
+            Mode::Record => Role::Record,
+            Mode::New => Role::New,
+            // Decided once: the file that an `auto` run creates must not turn its later calls into replays.
+            Mode::Auto if tapes.contains_key(&(path.clone(), Role::Record)) || !path.exists() => Role::Record,
+            _ => Role::Replay,
+        };
+        if let Some(tape) = tapes.get(&(path.clone(), role)) {
+            return Ok(Arc::clone(tape));
+        }
+        identity::claim(&path, &self.test())?;
+        let scenario = settings.scenario.clone().or_else(|| self.place.default_scenario());
+        let label =
+            Label { scenario: scenario.unwrap_or_else(|| "auto".to_owned()), test: self.place.test() };
+        let pin = pin(settings, &label.scenario, &path)?;
+        let ignore = IgnorePaths::parse(&settings.ignore)?;
+        let mut notes = Vec::new();
+        let tape =
+            Tape::open(path.clone(), role, pin.as_deref(), label, Arc::clone(&self.redactor), ignore, &mut notes)?;
+        let tape = Arc::new(tape);
+        tapes.insert((path, role), Arc::clone(&tape));
+        notes.into_iter().for_each(|note| self.ledger().note(note));
+        Ok(tape)
+    }
+
+    /// The file of a call.
+    fn path(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<PathBuf> {
+        let auto = || {
+            let invoker = self.place.invoker(settings.invoker.as_deref());
+            let messages = request.map(|request| request.messages.as_slice()).unwrap_or_default();
+            canon::auto_trace_id(Some(&invoker), messages)
+        };
+        self.place.cassette(settings, auto)
+    }
+
+    /// The session's own cassette; `None` when each call has an automatic one.
+    pub(crate) fn cassette_path(&self) -> Option<PathBuf> {
+        let named = self.settings.filename.is_some()
+            || self.settings.scenario.is_some()
+            || self.place.default_scenario().is_some();
+        if !named {
+            return None;
+        }
+        self.path(&self.settings, None).ok()
+    }
+
+    /// Every cassette that was opened, and the session's own one if it exists though no call opened it.
+    pub(crate) fn opened(&self) -> Vec<Arc<Tape>> {
+        let replaying = matches!(self.settings.effective_mode(), Mode::Replay | Mode::Auto | Mode::New);
+        let own = self.cassette_path();
+        let unopened = {
+            let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
+            own.filter(|path| tapes.is_empty() && replaying && path.exists())
+        };
+        if unopened.is_some() {
+            // The test no longer calls at all: what was recorded is left over.
+            if let Err(error) = self.tape(&self.settings, None) {
+                self.fault(error);
+            }
+        }
+        let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tapes: Vec<Arc<Tape>> = tapes.values().cloned().collect();
+        tapes.sort_by(|a, b| a.path.cmp(&b.path));
+        tapes
+    }
+
+    /// A recording test that made no call still has a cassette, so that its replay knows that there is nothing to ask.
+    pub(crate) fn open_own_for_recording(&self) -> Result<()> {
+        let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner).len();
+        if tapes == 0 && self.settings.effective_mode() == Mode::Record && self.cassette_path().is_some() {
+            self.tape(&self.settings, None)?;
+        }
+        Ok(())
+    }
+
+    /// No call is accepted from here on. False when it had ended before.
+    pub(crate) fn end(&self) -> bool {
+        !self.ended.swap(true, Ordering::AcqRel)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+}
+
+/// The pinned take of a scenario. A bare trace id pins whichever cassette has it: here, if this one does.
+fn pin(settings: &Settings, scenario: &str, path: &Path) -> Result<Option<String>> {
+    let mut bare = None;
+    for pin in &settings.target_traces {
+        match &pin.scenario {
+            Some(pinned) if pinned == scenario => return Ok(Some(pin.trace.clone())),
+            Some(_) => {}
+            None => bare = bare.or(Some(&pin.trace)),
+        }
+    }
+    let Some(trace) = bare else {
+        return Ok(None);
+    };
+    // With one bare pin and one cassette the pin is meant for it; with several it belongs to the one that has it.
+    if settings.target_traces.len() == 1 || crate::cassette::holds(path, trace)? {
+        return Ok(Some(trace.clone()));
+    }
+    Ok(settings
+        .target_traces
+        .iter()
+        .filter(|pin| pin.scenario.is_none())
+        .find(|pin| crate::cassette::holds(path, &pin.trace).unwrap_or(false))
+        .map(|pin| pin.trace.clone()))
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("place", &self.place)
+            .field("mode", &self.settings.mode)
+            .finish_non_exhaustive()
+    }
+}

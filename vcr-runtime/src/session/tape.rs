@@ -1,0 +1,328 @@
+//! One cassette inside a session: what is played from it and what is recorded onto it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::cursor::{Cursor, NotTaken};
+use super::recorder::{Slot, micros};
+use crate::canon::IgnorePaths;
+use crate::cassette::{self, Cassette, Chosen, Head, Journal, Saved};
+use crate::config::Matching;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Call, CanonicalRequest, Take};
+use crate::redact::Redactor;
+
+/// What a tape is for. `auto` is decided when the tape is opened, so it is none of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Role {
+    Replay,
+    Record,
+    /// Plays what matches and records the misses as a new take.
+    New,
+}
+
+/// What identifies the recording in the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    pub(crate) scenario: String,
+    /// The full path of the test.
+    pub(crate) test: Option<String>,
+}
+
+/// An open cassette.
+#[derive(Debug)]
+pub(crate) struct Tape {
+    pub(crate) path: PathBuf,
+    pub(crate) role: Role,
+    label: Label,
+    redactor: Arc<Redactor>,
+    pub(crate) ignore: IgnorePaths,
+    trace_id: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    cursor: Option<Cursor>,
+    recording: Option<TapeRecording>,
+}
+
+#[derive(Debug)]
+struct TapeRecording {
+    trace_id: String,
+    clock: Instant,
+    slots: Vec<Option<Call>>,
+    journal: Journal,
+    /// Calls that went live, as opposed to those copied from the take that is played.
+    live: usize,
+    /// The first fault of the journal; recording goes on without it.
+    fault: Option<Error>,
+}
+
+/// What a tape has for a request.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Play(usize, Arc<Call>),
+    Record(Slot),
+}
+
+/// What became of a recording at the end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Nothing was recorded.
+    Nothing,
+    /// The cassette has a new take with that many calls.
+    Saved(usize),
+    /// The recording says the same as the newest take.
+    Unchanged,
+    /// The test failed: the take stands in the side file.
+    Side(PathBuf, usize),
+}
+
+impl Tape {
+    /// Opens the cassette for its role: reads it, or locks it for recording.
+    pub(crate) fn open(
+        path: PathBuf,
+        role: Role,
+        pin: Option<&str>,
+        label: Label,
+        redactor: Arc<Redactor>,
+        ignore: IgnorePaths,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
+        let cursor = match role {
+            Role::Record => None,
+            Role::Replay => {
+                let cassette = open_for_replay(&path, pin)?;
+                Some(Self::cursor(cassette, &redactor, &ignore))
+            }
+            Role::New if path.exists() => {
+                let cassette = open_for_replay(&path, pin)?;
+                Some(Self::cursor(cassette, &redactor, &ignore))
+            }
+            Role::New => None,
+        };
+        let recording = match role {
+            Role::Replay => None,
+            Role::Record | Role::New => Some(TapeRecording::open(&path, &label, notes)?),
+        };
+        let trace_id = match (&cursor, &recording) {
+            (Some((id, _)), _) => id.clone(),
+            (None, Some(recording)) => recording.trace_id.clone(),
+            (None, None) => String::new(),
+        };
+        let cursor = cursor.map(|(_, cursor)| cursor);
+        Ok(Self { path, role, label, redactor, ignore, trace_id, state: Mutex::new(State { cursor, recording }) })
+    }
+
+    fn cursor(cassette: Cassette, redactor: &Redactor, ignore: &IgnorePaths) -> (String, Cursor) {
+        (cassette.take.trace_id.clone(), Cursor::new(cassette.take, redactor, ignore))
+    }
+
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// The take that is played, or recorded when none is.
+    pub(crate) fn trace_id(&self) -> &str {
+        &self.trace_id
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics half-way through a change; a poisoned lock only means that some caller panicked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for the call that answers `request`; where none does, a recording tape reserves a place for it.
+    pub(crate) fn find(
+        &self,
+        request: &CanonicalRequest,
+        matching: Matching,
+        servable: impl Fn(&Call) -> Result<()>,
+    ) -> std::result::Result<Found, NotTaken> {
+        let key = self.key(request);
+        let request = key.as_ref().unwrap_or(request);
+        let mut state = self.state();
+        let State { cursor, recording } = &mut *state;
+        let taken = match cursor {
+            Some(cursor) => match cursor.take(request, matching, servable) {
+                Ok(found) => Some(found),
+                Err(not_taken) if recording.is_none() => return Err(not_taken),
+                Err(_) => None,
+            },
+            None => None,
+        };
+        Ok(match (taken, recording) {
+            (Some((index, call)), recording) => {
+                if let Some(recording) = recording {
+                    recording.copy(&call);
+                }
+                Found::Play(index, call)
+            }
+            (None, Some(recording)) => Found::Record(recording.reserve()),
+            (None, None) => return Err(NotTaken::Unknown),
+        })
+    }
+
+    /// The request as it is compared; `None` when it is compared as it is.
+    fn key(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        (!self.ignore.is_empty()).then(|| {
+            let mut key = request.clone();
+            self.ignore.apply(&mut key);
+            key
+        })
+    }
+
+    /// The hash that the file stores for a request.
+    pub(crate) fn hash(&self, request: &CanonicalRequest) -> String {
+        crate::canon::request_hash(self.key(request).as_ref().unwrap_or(request))
+    }
+
+    /// Takes a finished call.
+    pub(crate) fn record(&self, index: usize, call: Call) {
+        let mut state = self.state();
+        let Some(recording) = &mut state.recording else {
+            // The take has been written: a call that ends after its test is too late.
+            return;
+        };
+        if recording.fault.is_none()
+            && let Err(fault) = recording.journal.append(&call)
+        {
+            recording.fault = Some(fault);
+        }
+        if let Some(slot) = recording.slots.get_mut(index) {
+            *slot = Some(call);
+        }
+    }
+
+    /// Runs `look` over the cursor, where there is one.
+    pub(crate) fn with_cursor<T>(&self, look: impl FnOnce(&Cursor) -> T) -> Option<T> {
+        self.state().cursor.as_ref().map(look)
+    }
+
+    /// Calls that were started and have not ended.
+    pub(crate) fn unfinished(&self) -> usize {
+        let state = self.state();
+        state.recording.as_ref().map_or(0, |recording| recording.slots.iter().filter(|slot| slot.is_none()).count())
+    }
+
+    /// Ends the recording: into the cassette when the test passed, else into the side file.
+    pub(crate) fn keep(&self, passed: bool) -> Result<Kept> {
+        let Some(recording) = self.state().recording.take() else {
+            return Ok(Kept::Nothing);
+        };
+        if self.role == Role::New && recording.live == 0 {
+            recording.journal.remove()?;
+            return Ok(Kept::Nothing);
+        }
+        let calls: Vec<Call> = recording.slots.into_iter().flatten().collect();
+        if !passed && calls.is_empty() {
+            recording.journal.remove()?;
+            return Ok(Kept::Nothing);
+        }
+        let take = Take { trace_id: recording.trace_id, calls };
+        let count = take.calls.len();
+        let kept = if passed {
+            match self.write(&self.path, &take)? {
+                Saved::Written => Kept::Saved(count),
+                Saved::Unchanged => Kept::Unchanged,
+            }
+        } else {
+            let side = cassette::side_path(&self.path);
+            self.write(&side, &take)?;
+            Kept::Side(side, count)
+        };
+        recording.journal.remove()?;
+        match recording.fault {
+            Some(fault) => Err(fault),
+            None => Ok(kept),
+        }
+    }
+
+    fn write(&self, target: &Path, take: &Take) -> Result<Saved> {
+        let head = Head { scenario: &self.label.scenario, test: self.label.test.as_deref() };
+        let redactor = &self.redactor;
+        cassette::save(&self.path, target, head, take, &|text| redactor.scan(text).map(|hit| hit.to_string()))
+    }
+}
+
+fn open_for_replay(path: &Path, pin: Option<&str>) -> Result<Cassette> {
+    let chosen = pin.map_or(Chosen::Latest, Chosen::Pinned);
+    Cassette::open(path, chosen).map_err(|error| {
+        let journal = Journal::path_of(path);
+        if error.kind() == ErrorKind::CassetteMissing && journal.exists() {
+            return Error::new(
+                ErrorKind::CassetteMissing,
+                format!(
+                    "{}, but an interrupted recording left {} behind",
+                    error.message(),
+                    journal.display()
+                ),
+                "record it again with VCR_MODE=record, which keeps those calls in a side file",
+            )
+            .at(path);
+        }
+        error
+    })
+}
+
+impl TapeRecording {
+    fn open(path: &Path, label: &Label, notes: &mut Vec<String>) -> Result<Self> {
+        refuse_another_test(path, label)?;
+        let trace_id = uuid::Uuid::now_v7().simple().to_string();
+        let (journal, left) = Journal::open(path, &trace_id)?;
+        if let Some(left) = left {
+            let target = path.with_extension("interrupted.json");
+            let head = Head { scenario: &label.scenario, test: label.test.as_deref() };
+            let calls = left.calls.len();
+            // The journal holds redacted calls only, as they would have been saved.
+            cassette::save(path, &target, head, &left, &|_| None)?;
+            notes.push(format!(
+                "an interrupted recording left {calls} finished calls, now in {}; rename it to {} to use them",
+                target.display(),
+                path.file_name().unwrap_or_default().to_string_lossy()
+            ));
+        }
+        Ok(Self { trace_id, clock: Instant::now(), slots: Vec::new(), journal, live: 0, fault: None })
+    }
+
+    /// Places are given out when calls start, so the file's order does not depend on which call ends first.
+    fn reserve(&mut self) -> Slot {
+        self.slots.push(None);
+        self.live += 1;
+        Slot { index: self.slots.len() - 1, started_us: micros(self.clock.elapsed()) }
+    }
+
+    /// A call that was played belongs to the new take as well.
+    fn copy(&mut self, call: &Call) {
+        let mut call = call.clone();
+        let now = micros(self.clock.elapsed());
+        call.started_us = Some(now);
+        self.slots.push(Some(call));
+    }
+}
+
+/// A cassette belongs to one test: another one's recording would take its place.
+fn refuse_another_test(path: &Path, label: &Label) -> Result<()> {
+    let Some(test) = &label.test else {
+        return Ok(());
+    };
+    // Whatever else is wrong with the file is said when it is saved.
+    let Ok(Some(owner)) = cassette::owner(path) else {
+        return Ok(());
+    };
+    if owner == *test {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Collision,
+        format!("{} belongs to the test `{owner}`, and `{test}` would record over it", path.display()),
+        "give one of them a scenario or filename of its own; if the test was renamed, delete the file first",
+    )
+    .at(path))
+}
+
+/// Tapes of a session by file and role.
+pub(crate) type Tapes = HashMap<(PathBuf, Role), Arc<Tape>>;
