@@ -1,5 +1,6 @@
 //! Record and replay calls to language models in `cargo test`.
 
+mod canon;
 mod error;
 mod json;
 mod model;
