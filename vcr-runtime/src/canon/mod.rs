@@ -1,1 +1,17 @@
-//! (under construction)
+//! The canonical request: what makes two requests the same, and how they differ when they are not.
+
+mod compare;
+mod fingerprint;
+mod hash;
+mod legacy;
+mod number;
+mod pointer;
+#[cfg(test)]
+mod testing;
+
+pub(crate) use compare::{equivalent, same_request};
+pub(crate) use fingerprint::{fingerprint, fingerprint_recorded};
+pub(crate) use hash::{canonical_text, from_recorded, request_hash};
+pub(crate) use legacy::{auto_trace_id, flatten_invoker};
+pub(crate) use number::{same as same_number, text as number_text};
+pub(crate) use pointer::IgnorePaths;
