@@ -1,10 +1,12 @@
 //! Record and replay calls to language models in `cargo test`.
 
+mod config;
 mod error;
 mod json;
 mod model;
 mod protocol;
 mod session;
 
+pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{Frame, FunctionCall, ToolCall, Usage};
