@@ -2,6 +2,7 @@
 
 mod config;
 mod error;
+mod identity;
 mod json;
 mod model;
 mod protocol;
