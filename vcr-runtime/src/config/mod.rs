@@ -1,1 +1,19 @@
-//! (under construction)
+//! Settings: their words, where they may be written, and one precedence among those places.
+
+mod environment;
+mod file;
+mod jitter;
+mod layer;
+mod nearest;
+mod public;
+mod settings;
+mod values;
+
+pub(crate) use environment::Environment;
+pub(crate) use file::{ProjectFile, RedactRules};
+pub(crate) use jitter::Jitter;
+pub(crate) use layer::{Key, Layer};
+pub(crate) use nearest::nearest;
+pub use public::Config;
+pub(crate) use settings::{Settings, TracePin};
+pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

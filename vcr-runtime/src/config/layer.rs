@@ -1,0 +1,302 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use super::nearest::hint;
+use crate::json::{Json, Object, compact};
+
+/// Every setting that can be written down as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Mode,
+    Speed,
+    Chaos,
+    ChaosSeed,
+    Tick,
+    Targets,
+    IncludeRaw,
+    Matching,
+    FixtureDir,
+    Scenario,
+    Invoker,
+    Filename,
+    Ignore,
+    AllowUnused,
+    Private,
+}
+
+/// How a setting is called in each place; empty where it cannot stand.
+struct Names {
+    key: Key,
+    variable: &'static str,
+    metadata: &'static [&'static str],
+    attribute: &'static str,
+    file: &'static str,
+}
+
+/// The table of the documentation, row by row.
+const NAMES: [Names; 15] = [
+    row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
+    row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
+    row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
+    row(Key::ChaosSeed, "VCR_CHAOS_SEED", &[], "", ""),
+    row(Key::Tick, "VCR_TICK", &["vcr_tick"], "tick", "tick"),
+    row(Key::Targets, "VCR_TARGETS", &["vcr_target_trace"], "trace", ""),
+    row(
+        Key::IncludeRaw,
+        "VCR_INCLUDE_RAW",
+        &["vcr_include_raw"],
+        "include_raw",
+        "include_raw",
+    ),
+    row(
+        Key::Matching,
+        "VCR_MATCHING",
+        &["vcr_matching"],
+        "matching",
+        "matching",
+    ),
+    row(
+        Key::FixtureDir,
+        "VCR_FIXTURE_DIR",
+        &["vcr_fixture_dir"],
+        "fixture_dir",
+        "fixture_dir",
+    ),
+    row(Key::Scenario, "", &["vcr_scenario"], "scenario", ""),
+    row(Key::Invoker, "", &["vcr_invoker"], "invoker", ""),
+    row(Key::Filename, "", &["vcr_filename"], "filename", ""),
+    row(Key::Ignore, "", &[], "ignore", "ignore"),
+    row(Key::AllowUnused, "", &[], "allow_unused", ""),
+    row(Key::Private, "", &[], "private", ""),
+];
+
+const fn row(
+    key: Key,
+    variable: &'static str,
+    metadata: &'static [&'static str],
+    attribute: &'static str,
+    file: &'static str,
+) -> Names {
+    Names {
+        key,
+        variable,
+        metadata,
+        attribute,
+        file,
+    }
+}
+
+/// The known variables.
+pub(super) fn variables() -> impl Iterator<Item = &'static str> {
+    NAMES
+        .iter()
+        .map(|names| names.variable)
+        .filter(|name| !name.is_empty())
+}
+
+/// The keys that may stand at the top of `vcr.toml`.
+pub(super) fn file_keys() -> impl Iterator<Item = (&'static str, Key)> {
+    NAMES
+        .iter()
+        .filter(|names| !names.file.is_empty())
+        .map(|names| (names.file, names.key))
+}
+
+fn metadata_keys() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().flat_map(|names| names.metadata).copied()
+}
+
+/// Where a layer's texts stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Origin {
+    #[default]
+    Environment,
+    Metadata,
+    Attribute,
+    Builder,
+    File(PathBuf),
+}
+
+/// One text of a layer, with the name that it has there.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) key: Key,
+    name: String,
+    pub(super) text: String,
+    line: usize,
+}
+
+/// The settings of one place, not yet understood.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layer {
+    origin: Origin,
+    pub(super) entries: Vec<Entry>,
+    warnings: Vec<String>,
+}
+
+impl Layer {
+    fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, key: Key, name: impl Into<String>, text: impl Into<String>, line: usize) {
+        self.entries.push(Entry {
+            key,
+            name: name.into(),
+            text: text.into(),
+            line,
+        });
+    }
+
+    pub(super) fn environment(variables: &BTreeMap<String, String>) -> Self {
+        let mut layer = Self::new(Origin::Environment);
+        for names in &NAMES {
+            if let Some(text) = variables.get(names.variable) {
+                layer.add(names.key, names.variable, text, 0);
+            }
+        }
+        layer
+    }
+
+    /// The control members (`vcr`, `vcr_…`) of a call's metadata or of a gateway request's body.
+    pub(crate) fn metadata(members: &Object) -> Self {
+        let mut layer = Self::new(Origin::Metadata);
+        // By the table's order, so that `vcr_mode` is asked before `vcr`.
+        for names in &NAMES {
+            for name in names.metadata {
+                if let Some(text) = members.get(name).and_then(text_of) {
+                    layer.add(names.key, *name, text, 0);
+                }
+            }
+        }
+        for (name, _) in members.iter() {
+            if name.starts_with("vcr_") && !metadata_keys().any(|known| known == name) {
+                let hint = hint(name, metadata_keys());
+                layer
+                    .warnings
+                    .push(format!("the metadata key `{name}` is not known{hint}"));
+            }
+        }
+        layer
+    }
+
+    /// The literals of the attribute by its own key names. `env` leaves the choice to the environment.
+    pub(crate) fn attribute<'a>(literals: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut layer = Self::new(Origin::Attribute);
+        for (name, text) in literals {
+            let row = NAMES.iter().find(|names| names.attribute == name);
+            if let Some(names) = row.filter(|_| !text.trim().eq_ignore_ascii_case("env")) {
+                layer.add(names.key, name, text, 0);
+            }
+        }
+        layer
+    }
+
+    /// Values set in code; see [`Layer::set`].
+    pub(crate) fn builder() -> Self {
+        Self::new(Origin::Builder)
+    }
+
+    /// Sets a value, in its text form. [`Key::Ignore`] collects, the others replace.
+    pub(crate) fn set(&mut self, key: Key, value: impl fmt::Display) {
+        if key != Key::Ignore {
+            self.entries.retain(|entry| entry.key != key);
+        }
+        let name = NAMES.iter().find(|names| names.key == key).map_or("", |names| {
+            if names.attribute.is_empty() {
+                names.variable
+            } else {
+                names.attribute
+            }
+        });
+        self.add(key, name, value.to_string(), 0);
+    }
+
+    pub(super) fn file(path: PathBuf) -> Self {
+        Self::new(Origin::File(path))
+    }
+
+    pub(super) fn add_from_file(&mut self, key: Key, name: &str, text: String, line: usize) {
+        self.add(key, name, text, line);
+    }
+
+    /// One line for each key that nobody knows.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The place of an entry, for an error.
+    pub(super) fn place(&self, entry: &Entry) -> String {
+        let name = &entry.name;
+        match &self.origin {
+            Origin::Environment => format!("`{name}`"),
+            Origin::Metadata => format!("the metadata key `{name}`"),
+            Origin::Attribute => format!("the attribute key `{name}`"),
+            Origin::Builder => format!("the builder's `{name}`"),
+            Origin::File(path) => format!("`{name}` in {} line {}", path.display(), entry.line),
+        }
+    }
+}
+
+/// Scalars as they are written, lists with commas.
+fn text_of(value: &Json) -> Option<String> {
+    match value {
+        Json::Null => None,
+        Json::String(text) => Some(text.clone()),
+        Json::Array(items) => Some(items.iter().filter_map(text_of).collect::<Vec<_>>().join(",")),
+        Json::Bool(_) | Json::Number(_) | Json::Object(_) => Some(compact(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metadata(text: &str) -> Layer {
+        Layer::metadata(crate::json::parse(text).unwrap().as_object().unwrap())
+    }
+
+    #[test]
+    fn metadata_takes_scalars_and_warns_about_unknown_keys() {
+        let layer = metadata(
+            r#"{"vcr":"record","vcr_tick":50,"vcr_include_raw":true,"vcr_sped":"max","run":"x","vcrx":1,
+                "vcr_target_trace":["a:b","c"],"vcr_chaos":null}"#,
+        );
+        let texts: Vec<_> = layer
+            .entries
+            .iter()
+            .map(|entry| (entry.key, &*entry.text))
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                (Key::Mode, "record"),
+                (Key::Tick, "50"),
+                (Key::Targets, "a:b,c"),
+                (Key::IncludeRaw, "true")
+            ]
+        );
+        assert_eq!(
+            layer.warnings(),
+            ["the metadata key `vcr_sped` is not known, did you mean `vcr_speed`?"]
+        );
+    }
+
+    #[test]
+    fn env_in_the_attribute_is_unset() {
+        let layer = Layer::attribute([("mode", "env"), ("speed", "max")]);
+        assert_eq!(layer.entries.len(), 1);
+        assert_eq!(layer.place(&layer.entries[0]), "the attribute key `speed`");
+    }
+
+    #[test]
+    fn every_key_has_one_row() {
+        for (index, names) in NAMES.iter().enumerate() {
+            assert!(NAMES[index + 1..].iter().all(|other| other.key != names.key));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+use crate::config::Environment;
+
+/// Where a test stands in the source, as compiled into it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// `CARGO_PKG_NAME`.
+    pub(crate) package: &'a str,
+    /// `module_path!()`; empty outside a test.
+    pub(crate) module_path: &'a str,
+    /// The function's name; empty outside a test.
+    pub(crate) function: &'a str,
+    /// `CARGO_MANIFEST_DIR` at compile time.
+    pub(crate) manifest_dir: &'a str,
+}
+
+impl<'a> Place<'a> {
+    /// What can be known without the macro: the package whose test or program cargo is running.
+    pub(crate) fn at_run_time(environment: &'a Environment) -> Self {
+        Self {
+            package: environment.get("CARGO_PKG_NAME").unwrap_or("unknown_invoker"),
+            module_path: "",
+            function: "",
+            manifest_dir: ".",
+        }
+    }
+
+    /// The full path of the test. It begins with the package: the module path of an integration test begins with the
+    /// target's name, which two packages may share.
+    pub(crate) fn test_path(&self) -> String {
+        [&self.modules(), plain(self.function)]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("::")
+    }
+
+    fn modules(&self) -> String {
+        let package = self.package.replace('-', "_");
+        let modules: Vec<&str> = self.module_path.split("::").map(plain).collect();
+        if modules.first().is_some_and(|first| *first == package) {
+            modules.join("::")
+        } else if self.module_path.is_empty() {
+            package
+        } else {
+            format!("{package}::{}", modules.join("::"))
+        }
+    }
+
+    /// Who runs the test: package and module path, less the module that rstest makes for the cases of a function.
+    pub(super) fn invoker(&self) -> String {
+        let modules = self.modules();
+        match self.case() {
+            Some(case) => modules
+                .strip_suffix(&format!("::{}", case.made))
+                .map_or_else(|| modules.clone(), str::to_owned),
+            None => modules,
+        }
+    }
+
+    /// The scenario of a test that names none.
+    pub(super) fn scenario(&self) -> Option<String> {
+        match self.case() {
+            Some(case) => Some(format!("{}_{}", case.function, case.key)),
+            None => Some(plain(self.function).to_owned()).filter(|name| !name.is_empty()),
+        }
+    }
+
+    /// The key of this case, if the test is one case of several.
+    pub(super) fn case_key(&self) -> Option<String> {
+        self.case().map(|case| case.key)
+    }
+
+    /// rstest turns `#[case::oslo]` of `fn weather` into the function `weather::case_1_oslo`, and a case that is
+    /// multiplied by `#[values]` into functions of a module `weather::case_1_oslo`.
+    fn case(&self) -> Option<Case> {
+        let modules: Vec<&str> = self.module_path.split("::").map(plain).collect();
+        let function = plain(self.function);
+        let (last, rest) = modules.split_last()?;
+        if let Some(key) = case_key(function) {
+            // Without a module around it the function was written by hand.
+            return (!rest.is_empty()).then(|| Case {
+                made: (*last).to_owned(),
+                function: (*last).to_owned(),
+                key,
+            });
+        }
+        let key = case_key(last)?;
+        let (test, above) = rest.split_last()?;
+        (!above.is_empty()).then(|| Case {
+            made: format!("{test}::{last}"),
+            function: (*test).to_owned(),
+            key: format!("{key}_{function}"),
+        })
+    }
+}
+
+struct Case {
+    /// The end of the module path that rstest made.
+    made: String,
+    /// The function as it was written.
+    function: String,
+    key: String,
+}
+
+/// `case_1_oslo` is `oslo`; without a declared key the number stays, less the zeros whose count depends on the number of cases.
+fn case_key(name: &str) -> Option<String> {
+    let rest = name.strip_prefix("case_")?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return None;
+    }
+    match rest[digits..].strip_prefix('_') {
+        Some(key) if !key.is_empty() => Some(key.to_owned()),
+        None if rest.len() == digits => Some(format!("case_{}", rest.trim_start_matches('0'))),
+        _ => None,
+    }
+}
+
+fn plain(name: &str) -> &str {
+    name.strip_prefix("r#").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place<'a>(module_path: &'a str, function: &'a str) -> Place<'a> {
+        Place {
+            package: "my-agent",
+            module_path,
+            function,
+            manifest_dir: "/m",
+        }
+    }
+
+    #[test]
+    fn the_package_stands_first_and_once() {
+        for (module_path, invoker) in [
+            ("my_agent::tests", "my_agent::tests"),
+            ("it", "my_agent::it"),
+            ("it::r#mod", "my_agent::it::mod"),
+            ("my_agent_it::x", "my_agent::my_agent_it::x"),
+            ("", "my_agent"),
+        ] {
+            assert_eq!(place(module_path, "f").invoker(), invoker);
+            assert_eq!(place(module_path, "r#f").test_path(), format!("{invoker}::f"));
+        }
+        assert_eq!(place("", "").test_path(), "my_agent");
+        assert_eq!(place("it", "").scenario(), None);
+    }
+
+    #[test]
+    fn a_case_is_named_by_its_key_and_not_by_its_position() {
+        for (module_path, function, invoker, scenario) in [
+            ("it::weather", "case_1_oslo", "my_agent::it", "weather_oslo"),
+            ("it::weather", "case_02_oslo", "my_agent::it", "weather_oslo"),
+            (
+                "my_agent::tests::weather",
+                "case_1",
+                "my_agent::tests",
+                "weather_case_1",
+            ),
+            ("it::weather", "case_03", "my_agent::it", "weather_case_3"),
+            (
+                "it::weather::case_1_oslo",
+                "unit_2_k",
+                "my_agent::it",
+                "weather_oslo_unit_2_k",
+            ),
+            ("it", "case_1_oslo", "my_agent::it", "case_1_oslo"),
+            ("it::x", "case_study", "my_agent::it::x", "case_study"),
+            ("it::x", "case_1x", "my_agent::it::x", "case_1x"),
+        ] {
+            let place = place(module_path, function);
+            assert_eq!(place.invoker(), invoker, "{module_path} {function}");
+            assert_eq!(place.scenario().unwrap(), scenario);
+        }
+        assert_eq!(place("it::weather", "case_1_oslo").case_key().unwrap(), "oslo");
+        assert_eq!(place("it::weather", "plain").case_key(), None);
+        assert_eq!(
+            place("it::weather", "case_1_oslo").test_path(),
+            "my_agent::it::weather::case_1_oslo"
+        );
+    }
+
+    #[test]
+    fn outside_a_test_cargo_names_the_package() {
+        let environment = Environment::from_pairs([("CARGO_PKG_NAME", "tool")]);
+        assert_eq!(Place::at_run_time(&environment).test_path(), "tool");
+        let empty = Environment::default();
+        assert_eq!(Place::at_run_time(&empty).invoker(), "unknown_invoker");
+    }
+}
