@@ -35,6 +35,8 @@ pub(crate) struct WireEvent {
     pub(crate) data: String,
     /// Every byte from the end of the event before to the end of this one, comments included.
     pub(crate) bytes: Vec<u8>,
+    /// The bytes were no UTF-8, so `event` or `data` has replacement characters.
+    pub(crate) odd: bool,
 }
 
 /// A step of an answer in canonical form.
