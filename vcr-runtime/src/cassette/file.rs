@@ -99,6 +99,15 @@ impl Cassette {
     }
 }
 
+/// Whether a cassette has a take of that id; a file that is not there has none.
+pub(crate) fn holds(path: &Path, trace_id: &str) -> Result<bool> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    let text = read(path)?;
+    Ok(outline(path, &text, None)?.takes.iter().any(|(id, _)| id == trace_id))
+}
+
 /// The test that recorded a cassette; `None` when there is no file or it does not say.
 pub(crate) fn owner(path: &Path) -> Result<Option<String>> {
     if !path.exists() {

@@ -10,7 +10,7 @@ mod version;
 
 pub(crate) use decode::take_of;
 pub(crate) use encode::{call_members, take_document};
-pub(crate) use file::{Cassette, Chosen, owner};
+pub(crate) use file::{Cassette, Chosen, holds, owner};
 pub(crate) use journal::Journal;
 pub(crate) use same::equal_but_for_ids_and_times;
 pub(crate) use save::{Head, Saved, save, side_path};

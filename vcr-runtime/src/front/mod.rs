@@ -1,1 +1,16 @@
-//! (under construction)
+//! The ways in: how a program's calls reach a session.
+
+mod access;
+mod builder;
+mod completion;
+#[cfg(feature = "gateway")]
+mod gateway;
+mod intercept;
+mod vcr;
+
+pub use builder::{VcrBuilder, use_cassette};
+pub use completion::{CallError, Client, Completion, CompletionStream, Delta, Reply, Request, Upstream};
+#[cfg(feature = "gateway")]
+pub(crate) use gateway::Gateway;
+pub use intercept::{InterceptError, VcrFault, intercept};
+pub use vcr::{InCassette, Vcr};

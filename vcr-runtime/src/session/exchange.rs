@@ -105,13 +105,23 @@ impl Pace {
         self.factor == 0.0 && self.extra.is_empty()
     }
 
+    /// All latency that chaos adds.
+    pub(crate) fn injected(&self) -> Duration {
+        self.extra.iter().sum()
+    }
+
+    /// When step `index`, recorded at `offset`, is due.
+    pub(crate) fn deadline(&self, index: usize, offset: Duration) -> tokio::time::Instant {
+        let late: Duration = self.extra.iter().take(index + 1).sum();
+        self.start + offset.mul_f64(self.factor) + late
+    }
+
     /// Waits until step `index`, recorded at `offset`, is due.
     pub(crate) async fn until(&self, index: usize, offset: Duration) {
         if self.is_immediate() {
             return;
         }
-        let late: Duration = self.extra.iter().take(index + 1).sum();
-        tokio::time::sleep_until(self.start + offset.mul_f64(self.factor) + late).await;
+        tokio::time::sleep_until(self.deadline(index, offset)).await;
     }
 }
 

@@ -1,5 +1,31 @@
 //! One test's open source plus cursors: matching, recording, playing, the ledger and the verdict.
 
+mod breaker;
+mod cursor;
+#[cfg_attr(not(feature = "gateway"), expect(dead_code, reason = "only HTTP fronts use the seam"))]
 mod exchange;
+mod failure;
+mod http;
+mod http_recorder;
+mod ledger;
+mod miss;
+mod play;
+mod raw;
+mod recorder;
+#[expect(clippy::module_inception, reason = "the room is named after what it holds")]
+mod session;
+mod tape;
+mod timeline;
+mod verdict;
 
+pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use exchange::{End, Exchange, HttpTurn, Pace, Playback, PlaybackBody, Recording, Upstream};
+pub use failure::{Failure, FailureCategory};
+pub(crate) use failure::is_failure;
+pub(crate) use play::Played;
+pub(crate) use raw::Evidence;
+pub(crate) use recorder::{CallRecorder, Ending, Wired};
+pub(crate) use session::{Opening, Session, Turn};
+pub(crate) use timeline::{Timeline, Told};
+pub use verdict::Report;
+pub(crate) use verdict::Verdict;

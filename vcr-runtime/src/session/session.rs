@@ -13,7 +13,7 @@ use super::tape::{Found, Label, Role, Tape, Tapes};
 use crate::canon::{self, IgnorePaths};
 use crate::config::{Environment, Layer, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::identity::{self, Place};
+use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::protocol::Wire;
@@ -22,7 +22,7 @@ use crate::redact::Redactor;
 /// Everything that a session is opened with.
 #[derive(Debug)]
 pub(crate) struct Opening {
-    pub(crate) place: Place,
+    pub(crate) place: Place<'static>,
     /// In order of precedence, the strongest first.
     pub(crate) layers: Vec<Layer>,
     pub(crate) default_mode: Mode,
@@ -33,7 +33,7 @@ pub(crate) struct Opening {
 
 /// One test's session.
 pub(crate) struct Session {
-    pub(crate) place: Place,
+    pub(crate) place: Place<'static>,
     layers: Vec<Layer>,
     default_mode: Mode,
     pub(crate) start_paused: bool,
@@ -62,11 +62,21 @@ pub(crate) enum Turn {
 static OPENED: AtomicBool = AtomicBool::new(false);
 
 impl Session {
+    /// Opens the session of a test.
+    ///
     /// # Errors
-    /// `Config` for a value outside its set, `Identity` for a name that cannot be a file.
+    /// `Config` for a value outside its set.
     pub(crate) fn open(opening: Opening) -> Result<Self> {
+        let session = Self::open_for_one_call(opening)?;
+        OPENED.store(true, Ordering::Release);
+        Ok(session)
+    }
+
+    /// Opens a session that is no test's: calls outside of it stay what they were.
+    pub(crate) fn open_for_one_call(opening: Opening) -> Result<Self> {
         let environment = Environment::process();
-        let project = ProjectFile::load(&opening.place.manifest_dir())?;
+        let manifest_dir = environment.get("CARGO_MANIFEST_DIR").unwrap_or(opening.place.manifest_dir);
+        let project = ProjectFile::load(Path::new(manifest_dir))?;
         let layers: Vec<&Layer> = opening.layers.iter().collect();
         let mut settings = Settings::resolve(&layers, environment, &project, opening.default_mode)?;
         if settings.chaos.is_jitter() && settings.chaos_seed.is_none() {
@@ -80,7 +90,6 @@ impl Session {
             ledger.note(format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}"));
         }
         let redactor = Arc::new(Redactor::new(&project.redact, environment));
-        OPENED.store(true, Ordering::Release);
         Ok(Self {
             place: opening.place,
             layers: opening.layers,
@@ -120,9 +129,9 @@ impl Session {
         *self.breaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(breaker);
     }
 
-    /// The full path of the test, or the invoker where there is no test.
+    /// The full path of the test; only its package where there is no test.
     pub(crate) fn test(&self) -> String {
-        self.place.test().unwrap_or_else(|| self.place.invoker(self.settings.invoker.as_deref()))
+        self.place.test_path()
     }
 
     /// Remembers a fault of a call and gives it back.
@@ -210,7 +219,8 @@ impl Session {
 
     /// The cassette of a call, opened at its first use.
     fn tape(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
-        let path = self.path(settings, request)?;
+        let identity = Identity::resolve(&self.place, settings, self.environment)?;
+        let path = identity.path(&auto(&identity, request))?;
         let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
         let role = match settings.effective_mode() {
             Mode::Record => Role::Record,
@@ -222,10 +232,12 @@ impl Session {
         if let Some(tape) = tapes.get(&(path.clone(), role)) {
             return Ok(Arc::clone(tape));
         }
-        identity::claim(&path, &self.test())?;
-        let scenario = settings.scenario.clone().or_else(|| self.place.default_scenario());
-        let label =
-            Label { scenario: scenario.unwrap_or_else(|| "auto".to_owned()), test: self.place.test() };
+        let test = self.test();
+        Registry::process().claim(&path, &test)?;
+        let label = Label {
+            scenario: identity.scenario.unwrap_or_else(|| "auto".to_owned()),
+            test: (!self.place.function.is_empty()).then_some(test),
+        };
         let pin = pin(settings, &label.scenario, &path)?;
         let ignore = IgnorePaths::parse(&settings.ignore)?;
         let mut notes = Vec::new();
@@ -233,29 +245,18 @@ impl Session {
             Tape::open(path.clone(), role, pin.as_deref(), label, Arc::clone(&self.redactor), ignore, &mut notes)?;
         let tape = Arc::new(tape);
         tapes.insert((path, role), Arc::clone(&tape));
-        notes.into_iter().for_each(|note| self.ledger().note(note));
+        let mut ledger = self.ledger();
+        notes.into_iter().for_each(|note| ledger.note(note));
         Ok(tape)
-    }
-
-    /// The file of a call.
-    fn path(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<PathBuf> {
-        let auto = || {
-            let invoker = self.place.invoker(settings.invoker.as_deref());
-            let messages = request.map(|request| request.messages.as_slice()).unwrap_or_default();
-            canon::auto_trace_id(Some(&invoker), messages)
-        };
-        self.place.cassette(settings, auto)
     }
 
     /// The session's own cassette; `None` when each call has an automatic one.
     pub(crate) fn cassette_path(&self) -> Option<PathBuf> {
-        let named = self.settings.filename.is_some()
-            || self.settings.scenario.is_some()
-            || self.place.default_scenario().is_some();
-        if !named {
+        let identity = Identity::resolve(&self.place, &self.settings, self.environment).ok()?;
+        if identity.scenario.is_none() && identity.filename.is_none() {
             return None;
         }
-        self.path(&self.settings, None).ok()
+        identity.path("").ok()
     }
 
     /// Every cassette that was opened, and the session's own one if it exists though no call opened it.
@@ -295,6 +296,17 @@ impl Session {
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
+}
+
+/// The eight digits of a call that has no scenario: those of the seed, from its messages.
+fn auto(identity: &Identity, request: Option<&CanonicalRequest>) -> String {
+    if identity.scenario.is_some() || identity.filename.is_some() {
+        return String::new();
+    }
+    let messages = request.map(|request| request.messages.as_slice()).unwrap_or_default();
+    let mut id = canon::auto_trace_id(Some(&identity.invoker), messages);
+    id.truncate(8);
+    id
 }
 
 /// The pinned take of a scenario. A bare trace id pins whichever cassette has it: here, if this one does.

@@ -12,6 +12,8 @@ use crate::protocol::{Event, WireError};
 pub(crate) struct Timeline {
     tick_us: u64,
     frames: Vec<Frame>,
+    /// Whether a frame was ever written; `frames` may have been drained.
+    begun: bool,
     /// The time that the frames so far account for.
     written_us: u64,
     /// One open frame a choice, in order of first appearance.
@@ -44,6 +46,7 @@ impl Timeline {
         Self {
             tick_us,
             frames: Vec::new(),
+            begun: false,
             written_us: 0,
             open: Vec::new(),
             open_at_us: 0,
@@ -64,9 +67,9 @@ impl Timeline {
         self.ended
     }
 
-    /// Frames written so far.
-    pub(crate) fn frames(&self) -> &[Frame] {
-        &self.frames
+    /// Takes the frames that are complete.
+    pub(crate) fn drain(&mut self) -> std::vec::Drain<'_, Frame> {
+        self.frames.drain(..)
     }
 
     /// Takes what one chunk said; `at_us` is its arrival, counted from the call's start.
@@ -79,7 +82,7 @@ impl Timeline {
         if self.open.is_empty() {
             return;
         }
-        let first = self.frames.is_empty() && self.tick_us != u64::MAX;
+        let first = !self.begun && self.tick_us != u64::MAX;
         if first || (finished && self.tick_us != u64::MAX) || at_us - self.written_us >= self.tick_us {
             self.flush();
         }
@@ -189,6 +192,7 @@ impl Timeline {
         }
         let mut delta_us = self.open_at_us - self.written_us;
         self.written_us = self.open_at_us;
+        self.begun = true;
         for mut frame in self.open.drain(..) {
             frame.delta_us = std::mem::take(&mut delta_us);
             self.frames.push(frame);

@@ -1,0 +1,279 @@
+//! What the expansion of `#[vcr_test]` calls. Not public, whatever its visibility says: it may change in any release.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::{Layer, Mode};
+use crate::error::Error;
+use crate::front::Vcr;
+use crate::identity::Place;
+use crate::scope::{self, ThreadGuard};
+use crate::session::{Opening, Session};
+
+/// What the attribute says, as literals; `None` leaves a setting to the environment.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the attribute's documentation describes its keys")]
+pub struct Spec {
+    pub package: &'static str,
+    pub manifest_dir: &'static str,
+    pub module: &'static str,
+    pub function: &'static str,
+    pub file: &'static str,
+    pub line: u32,
+    pub scenario: Option<&'static str>,
+    pub invoker: Option<&'static str>,
+    pub filename: Option<&'static str>,
+    pub fixture_dir: Option<&'static str>,
+    pub mode: Option<&'static str>,
+    pub speed: Option<&'static str>,
+    pub tick: Option<&'static str>,
+    pub chaos: Option<&'static str>,
+    pub trace: Option<&'static str>,
+    pub include_raw: Option<&'static str>,
+    pub matching: Option<&'static str>,
+    pub ignore: &'static [&'static str],
+    pub allow_unused: bool,
+    pub private: bool,
+    pub worker_threads: Option<usize>,
+    pub multi_thread: bool,
+    pub start_paused: bool,
+    /// The test carries `#[should_panic]`.
+    pub should_panic: bool,
+    pub asynchronous: bool,
+}
+
+impl Spec {
+    /// The attribute without arguments.
+    pub const DEFAULT: Self = Self {
+        package: "",
+        manifest_dir: "",
+        module: "",
+        function: "",
+        file: "",
+        line: 0,
+        scenario: None,
+        invoker: None,
+        filename: None,
+        fixture_dir: None,
+        mode: None,
+        speed: None,
+        tick: None,
+        chaos: None,
+        trace: None,
+        include_raw: None,
+        matching: None,
+        ignore: &[],
+        allow_unused: false,
+        private: false,
+        worker_threads: None,
+        multi_thread: false,
+        start_paused: false,
+        should_panic: false,
+        asynchronous: true,
+    };
+
+    fn layer(&self) -> Layer {
+        let texts = [
+            ("scenario", self.scenario),
+            ("invoker", self.invoker),
+            ("filename", self.filename),
+            ("fixture_dir", self.fixture_dir),
+            ("mode", self.mode),
+            ("speed", self.speed),
+            ("tick", self.tick),
+            ("chaos", self.chaos),
+            ("trace", self.trace),
+            ("include_raw", self.include_raw),
+            ("matching", self.matching),
+            ("allow_unused", self.allow_unused.then_some("true")),
+            ("private", self.private.then_some("true")),
+        ];
+        let given = texts.into_iter().filter_map(|(name, text)| Some((name, text?)));
+        Layer::attribute(given.chain(self.ignore.iter().map(|pointer| ("ignore", *pointer))))
+    }
+
+    const fn place(&self) -> Place<'static> {
+        Place {
+            package: self.package,
+            module_path: self.module,
+            function: self.function,
+            manifest_dir: self.manifest_dir,
+        }
+    }
+}
+
+/// The test's own function, its future type erased so that the runtime is instantiated once a return type.
+#[expect(missing_debug_implementations, reason = "function pointers that nobody prints")]
+pub enum Body<T> {
+    /// An `async fn`.
+    Async(fn(Vcr) -> Pin<Box<dyn Future<Output = T>>>),
+    /// A `fn`.
+    Sync(fn(Vcr) -> T),
+}
+
+/// What a test may return.
+#[diagnostic::on_unimplemented(
+    message = "a `#[vcr_test]` cannot return `{Self}`",
+    label = "this return type says neither success nor failure",
+    note = "return `()`, `Result<T, E>` or `ExitCode`"
+)]
+pub trait Outcome {
+    /// Whether the test passed.
+    fn passed(&self) -> bool;
+}
+
+impl Outcome for () {
+    fn passed(&self) -> bool {
+        true
+    }
+}
+
+impl<T, E> Outcome for Result<T, E> {
+    fn passed(&self) -> bool {
+        self.is_ok()
+    }
+}
+
+impl Outcome for ExitCode {
+    fn passed(&self) -> bool {
+        *self == Self::SUCCESS
+    }
+}
+
+/// How long a test's runtime may take to stop; blocking work cannot be cancelled.
+const SHUTDOWN: Duration = Duration::from_secs(1);
+
+/// Runs a test: opens its session, runs its body inside, and decides.
+pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
+    let opening = Opening {
+        place: spec.place(),
+        layers: vec![spec.layer()],
+        default_mode: Mode::Replay,
+        start_paused: spec.start_paused,
+        breaker: None,
+    };
+    let session = match Session::open(opening) {
+        Ok(session) => Arc::new(session),
+        Err(error) => fail(spec, error),
+    };
+    let vcr = Vcr { session };
+    let result = {
+        let _ambient = ThreadGuard::enter(Arc::clone(&vcr.session));
+        match body {
+            Body::Sync(body) => catch_unwind(AssertUnwindSafe(|| body(vcr.clone()))),
+            Body::Async(body) => match runtime(spec, &vcr) {
+                Ok(runtime) => block_on(runtime, &vcr, body),
+                Err(error) => fail(spec, error),
+            },
+        }
+    };
+    vcr.session.end();
+    let passed = matches!(&result, Ok(output) if output.passed());
+    let verdict = vcr.conclude_blocking(passed);
+    for note in &verdict.report.notes {
+        say(note);
+    }
+    if let Some(line) = &verdict.line {
+        say(line);
+    }
+    match result {
+        // The first cause is the failure; what the session has to say is a note below it.
+        Err(panic) => {
+            if let Some(error) = verdict.failure {
+                say(&error.to_string());
+            }
+            resume_unwind(panic)
+        }
+        Ok(output) => {
+            match verdict.failure {
+                // Under `#[should_panic]` our panic would be taken for the test's own; that it did not panic fails it.
+                Some(error) if passed && !spec.should_panic => fail(spec, error),
+                Some(error) => say(&error.to_string()),
+                None => {}
+            }
+            output
+        }
+    }
+}
+
+/// Runs an asynchronous body on the test's own runtime and stops the runtime.
+fn block_on<T>(
+    runtime: tokio::runtime::Runtime,
+    vcr: &Vcr,
+    body: fn(Vcr) -> Pin<Box<dyn Future<Output = T>>>,
+) -> std::thread::Result<T> {
+    let handle = vcr.clone();
+    let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(vcr.scope(body(handle)))));
+    vcr.session.end();
+    let alive = runtime.handle().metrics().num_alive_tasks();
+    if alive > 0 {
+        let tasks = if alive == 1 { "1 task was".to_owned() } else { format!("{alive} tasks were") };
+        vcr.session.ledger().note(format!("{tasks} still running when the test ended"));
+    }
+    runtime.shutdown_timeout(SHUTDOWN);
+    result
+}
+
+fn runtime(spec: &Spec, vcr: &Vcr) -> Result<tokio::runtime::Runtime, Error> {
+    let mut builder = builder(spec);
+    builder.enable_all();
+    let session = Arc::clone(&vcr.session);
+    builder.on_thread_start(move || scope::adopt_thread(Arc::clone(&session)));
+    pause(&mut builder, spec, vcr);
+    builder.build().map_err(|error| {
+        Error::new(
+            crate::error::ErrorKind::Io,
+            format!("the test's runtime could not be started: {error}"),
+            "raise the limits on threads and open files",
+        )
+    })
+}
+
+#[cfg(feature = "multi-thread")]
+fn builder(spec: &Spec) -> tokio::runtime::Builder {
+    if !spec.multi_thread {
+        return tokio::runtime::Builder::new_current_thread();
+    }
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let Some(threads) = spec.worker_threads {
+        builder.worker_threads(threads);
+    }
+    builder
+}
+
+#[cfg(not(feature = "multi-thread"))]
+fn builder(_: &Spec) -> tokio::runtime::Builder {
+    // The attribute refuses `flavor = "multi_thread"` without the feature.
+    tokio::runtime::Builder::new_current_thread()
+}
+
+/// A paused clock is for replay: live, every timeout would fire while the network is awaited.
+fn pause(builder: &mut tokio::runtime::Builder, spec: &Spec, vcr: &Vcr) {
+    if !spec.start_paused {
+        return;
+    }
+    if vcr.mode() == Mode::Replay {
+        #[cfg(feature = "paused-time")]
+        builder.start_paused(true);
+    } else {
+        vcr.session.ledger().note(format!("`start_paused` has no effect in mode {}", vcr.mode()));
+    }
+    let _ = builder;
+}
+
+/// Fails a test that did not fail by itself.
+fn fail(spec: &Spec, error: Error) -> ! {
+    let text = format!("{error}\n  at        {}:{}", spec.file, spec.line);
+    say(&text);
+    // Not `panic!`: its hook would print the report once more, with a backtrace that leads nowhere.
+    resume_unwind(Box::new(text))
+}
+
+/// Prints for the test's captured output.
+fn say(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,160 @@
+use std::fmt;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::vcr::Vcr;
+use crate::config::{Chaos, Config, Environment, IncludeRaw, Key, Layer, Matching, Mode, Speed};
+use crate::error::Result;
+use crate::identity::Place;
+use crate::session::{Opening, Session, StreamBreaker};
+
+/// Describes a session without the attribute. What is not said here comes from the environment, then `vcr.toml`.
+///
+/// ```no_run
+/// # async fn run() -> vcr_runtime::Result<()> {
+/// let vcr = vcr_runtime::Vcr::builder().scenario("greeting").open()?;
+/// // … make calls in `vcr.scope(..)` or through `vcr.client(..)` …
+/// vcr.finish().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a builder does nothing until `open`"]
+pub struct VcrBuilder {
+    layer: Layer,
+    breaker: Option<Arc<dyn StreamBreaker>>,
+}
+
+impl VcrBuilder {
+    pub(super) fn new() -> Self {
+        Self { layer: Layer::builder(), breaker: None }
+    }
+
+    fn with(mut self, key: Key, value: impl fmt::Display) -> Self {
+        self.layer.set(key, value);
+        self
+    }
+
+    /// Names the scenario, and with it the cassette.
+    pub fn scenario(self, scenario: impl Into<String>) -> Self {
+        self.with(Key::Scenario, scenario.into())
+    }
+
+    /// Names who runs it; by default the package.
+    pub fn invoker(self, invoker: impl Into<String>) -> Self {
+        self.with(Key::Invoker, invoker.into())
+    }
+
+    /// Names the cassette file instead of the scenario; `.json` is added when absent.
+    pub fn filename(self, filename: impl Into<String>) -> Self {
+        self.with(Key::Filename, filename.into())
+    }
+
+    /// The directory of the cassettes; relative to the package's.
+    pub fn fixture_dir(self, directory: impl Into<PathBuf>) -> Self {
+        let directory: PathBuf = directory.into();
+        self.with(Key::FixtureDir, directory.display())
+    }
+
+    /// Fixes the mode instead of leaving it to `VCR_MODE`.
+    pub fn mode(self, mode: Mode) -> Self {
+        self.with(Key::Mode, mode)
+    }
+
+    /// How fast to replay.
+    pub fn speed(self, speed: Speed) -> Self {
+        self.with(Key::Speed, speed)
+    }
+
+    /// Latency that replay adds.
+    pub fn chaos(self, chaos: Chaos) -> Self {
+        self.with(Key::Chaos, chaos)
+    }
+
+    /// The seed of a [`Chaos::Jitter`].
+    pub fn chaos_seed(self, seed: u64) -> Self {
+        self.with(Key::ChaosSeed, seed)
+    }
+
+    /// The coalescing window of recorded streams in milliseconds; 0 keeps every chunk.
+    pub fn tick_ms(self, tick: f64) -> Self {
+        self.with(Key::Tick, tick)
+    }
+
+    /// Takes to replay instead of the latest: `trace` or `scenario:trace`, separated by commas.
+    pub fn target_traces(self, pins: impl Into<String>) -> Self {
+        self.with(Key::Targets, pins.into())
+    }
+
+    /// Whether to keep the provider's own bytes.
+    pub fn include_raw(self, include: IncludeRaw) -> Self {
+        self.with(Key::IncludeRaw, include)
+    }
+
+    /// Which recorded call answers a request.
+    pub fn matching(self, matching: Matching) -> Self {
+        self.with(Key::Matching, matching)
+    }
+
+    /// JSON pointers into the request that matching leaves out.
+    pub fn ignore<P: Into<String>>(mut self, pointers: impl IntoIterator<Item = P>) -> Self {
+        for pointer in pointers {
+            self.layer.set(Key::Ignore, pointer.into());
+        }
+        self
+    }
+
+    /// Whether recorded calls may stay unused.
+    pub fn allow_unused(self, allow: bool) -> Self {
+        self.with(Key::AllowUnused, allow)
+    }
+
+    /// Whether reports leave out hashes, differences and payloads.
+    pub fn private(self, private: bool) -> Self {
+        self.with(Key::Private, private)
+    }
+
+    /// A policy that may cut answers while they are recorded.
+    pub fn breaker(mut self, breaker: impl StreamBreaker) -> Self {
+        self.breaker = Some(Arc::new(breaker));
+        self
+    }
+
+    /// Opens the session; in replay unless `VCR_MODE` or [`mode`](Self::mode) say otherwise. Cassettes are opened at the
+    /// first call.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for a value outside its set, wherever it stands.
+    pub fn open(self) -> Result<Vcr> {
+        open(vec![self.layer], Mode::Replay, self.breaker)
+    }
+}
+
+impl fmt::Debug for VcrBuilder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("VcrBuilder").field("layer", &self.layer).finish_non_exhaustive()
+    }
+}
+
+fn open(layers: Vec<Layer>, default_mode: Mode, breaker: Option<Arc<dyn StreamBreaker>>) -> Result<Vcr> {
+    let place = Place::at_run_time(Environment::process());
+    let opening = Opening { place, layers, default_mode, start_paused: false, breaker };
+    Ok(Vcr { session: Arc::new(Session::open(opening)?) })
+}
+
+/// Runs `future` inside a session with cassettes in `directory`, and ends the session after it.
+///
+/// # Errors
+/// As [`Vcr::finish`] and [`VcrBuilder::open`].
+pub async fn use_cassette<F: Future>(
+    config: Config,
+    directory: impl AsRef<Path>,
+    future: F,
+) -> Result<F::Output> {
+    let mut layer = config.layer();
+    layer.set(Key::FixtureDir, directory.as_ref().display());
+    let vcr = open(vec![layer], Mode::Live, None)?;
+    let output = vcr.scope(future).await;
+    vcr.finish().await?;
+    Ok(output)
+}

@@ -1,0 +1,241 @@
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+use tokio::time::Sleep;
+
+use super::client::streamed;
+use super::upstream::{DeltaStream, Steps};
+use super::{CallError, Completion};
+use crate::front::access::OneCall;
+use crate::model::{Call, Frame, Usage};
+use crate::session::{CallRecorder, Ending, Failure, Pace, Played, Timeline, is_failure};
+
+/// The frames of an answer as they come. Also a [`Stream`] of `futures-core`.
+///
+/// Dropping it before its end is recorded as what it is: the caller stopped reading.
+#[must_use = "a stream does nothing unless it is read"]
+pub struct CompletionStream {
+    source: Source,
+    usage: Option<Usage>,
+}
+
+enum Source {
+    Live(Box<Live>),
+    Replayed(Replayed),
+    Ended,
+}
+
+struct Live {
+    steps: LiveSteps,
+    start: Instant,
+    timeline: Option<Timeline>,
+    ready: VecDeque<Frame>,
+    recorder: Option<CallRecorder>,
+    own: Option<OneCall>,
+    /// An error that comes after the frames that are ready.
+    then: Option<CallError>,
+}
+
+enum LiveSteps {
+    Whole(VecDeque<crate::protocol::Event>),
+    Stream(DeltaStream),
+    Over,
+}
+
+struct Replayed {
+    call: Arc<Call>,
+    next: usize,
+    due: Duration,
+    pace: Pace,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl CompletionStream {
+    pub(super) fn live(steps: Steps, recorder: Option<CallRecorder>, own: Option<OneCall>) -> Self {
+        let steps = match steps {
+            Steps::Whole(steps) => LiveSteps::Whole(steps.into_iter().map(|delta| delta.0).collect()),
+            Steps::Stream(stream) => LiveSteps::Stream(stream),
+        };
+        let live = Live {
+            steps,
+            start: Instant::now(),
+            timeline: Some(Timeline::new(0)),
+            ready: VecDeque::new(),
+            recorder,
+            own,
+            then: None,
+        };
+        Self { source: Source::Live(Box::new(live)), usage: None }
+    }
+
+    pub(super) fn replayed(played: Played) -> Self {
+        let pace = played.pace(played.call.frames.len());
+        let replayed = Replayed { call: played.call, next: 0, due: Duration::ZERO, pace, sleep: None };
+        Self { source: Source::Replayed(replayed), usage: None }
+    }
+
+    /// The next frame; `None` at the end. After an error there is nothing more.
+    pub async fn next(&mut self) -> Option<Result<Frame, CallError>> {
+        std::future::poll_fn(|context| self.poll_frame(context)).await
+    }
+
+    /// Token counts, once the stream has ended and where the provider gave them.
+    #[must_use]
+    pub const fn usage(&self) -> Option<&Usage> {
+        self.usage.as_ref()
+    }
+
+    /// Reads to the end.
+    ///
+    /// # Errors
+    /// The first error of the stream.
+    pub async fn collect(mut self) -> Result<Completion, CallError> {
+        let start = Instant::now();
+        let mut frames = Vec::new();
+        while let Some(frame) = self.next().await {
+            frames.push(frame?);
+        }
+        let told = crate::session::Told { frames, usage: self.usage.take(), error: None };
+        Ok(Completion::told(told, start.elapsed()))
+    }
+
+    fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame, CallError>>> {
+        let polled = match &mut self.source {
+            Source::Ended => return Poll::Ready(None),
+            Source::Replayed(replayed) => std::task::ready!(replayed.poll(context, &mut self.usage)),
+            Source::Live(live) => std::task::ready!(live.poll(context, &mut self.usage)),
+        };
+        if !matches!(polled, Some(Ok(_))) {
+            self.source = Source::Ended;
+        }
+        Poll::Ready(polled)
+    }
+}
+
+type Polled = Poll<Option<Result<Frame, CallError>>>;
+
+impl Replayed {
+    fn poll(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Polled {
+        let Some(frame) = self.call.frames.get(self.next) else {
+            let failure = self.call.boundary.as_ref().filter(|boundary| is_failure(boundary));
+            return Poll::Ready(match failure {
+                Some(boundary) => {
+                    if self.call.frames.is_empty() {
+                        let total = self.call.metrics.map_or(0, |metrics| metrics.total_us);
+                        std::task::ready!(self.wait(context, Duration::from_micros(total)));
+                    }
+                    Some(Err(Failure::from_boundary(boundary).into()))
+                }
+                None => {
+                    usage.clone_from(&self.call.usage);
+                    None
+                }
+            });
+        };
+        if !self.pace.is_immediate() {
+            let due = self.due + frame.delta();
+            std::task::ready!(self.wait(context, due));
+            self.due = due;
+        }
+        let frame = self.call.frames[self.next].clone();
+        self.next += 1;
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn wait(&mut self, context: &mut Context<'_>, due: Duration) -> Poll<()> {
+        if self.pace.is_immediate() {
+            return Poll::Ready(());
+        }
+        let (pace, next) = (&self.pace, self.next);
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(pace.deadline(next, due))));
+        std::task::ready!(sleep.as_mut().poll(context));
+        self.sleep = None;
+        Poll::Ready(())
+    }
+}
+
+impl Live {
+    fn poll(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Polled {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                return Poll::Ready(Some(Ok(frame)));
+            }
+            if let Some(error) = self.then.take() {
+                return Poll::Ready(Some(Err(error)));
+            }
+            let step = match &mut self.steps {
+                LiveSteps::Over => return Poll::Ready(None),
+                LiveSteps::Whole(steps) => steps.pop_front().map(Ok),
+                LiveSteps::Stream(stream) => {
+                    std::task::ready!(stream.as_mut().poll_next(context)).map(|step| step.map(|delta| delta.0))
+                }
+            };
+            match step {
+                Some(Ok(event)) => self.take(event),
+                Some(Err(failure)) => self.end(Ending::Failed(failure.to_wire()), Some(failure.into()), usage),
+                None => self.end(Ending::Clean { complete: true }, None, usage),
+            }
+        }
+    }
+
+    fn take(&mut self, event: crate::protocol::Event) {
+        if let Some(call) = &mut self.recorder {
+            let at_us = call.now_us();
+            if let Err(cut) = call.events(at_us, vec![event.clone()]) {
+                let failure = Failure::new(&cut.error_type, &cut.message);
+                self.end(Ending::CutOff(cut), Some(failure.into()), &mut None);
+                return;
+            }
+        }
+        let at_us = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.push(at_us, [event]);
+            self.ready.extend(timeline.drain());
+        }
+    }
+
+    fn end(&mut self, ending: Ending, error: Option<CallError>, usage: &mut Option<Usage>) {
+        self.steps = LiveSteps::Over;
+        if let Some(call) = self.recorder.take() {
+            call.finish(ending, streamed());
+        }
+        if let Some(timeline) = self.timeline.take() {
+            let told = timeline.finish();
+            self.ready.extend(told.frames);
+            *usage = told.usage;
+        }
+        let saved = self.own.take().map_or(Ok(()), OneCall::finish);
+        self.then = error.or_else(|| saved.err().map(CallError::Vcr));
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // The recorder notes that the caller stopped; a session of this one call saves it. There is nobody left to tell
+        // about a failed save.
+        drop(self.recorder.take());
+        if let Some(own) = self.own.take() {
+            let _ = own.finish();
+        }
+    }
+}
+
+impl Stream for CompletionStream {
+    type Item = Result<Frame, CallError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_frame(context)
+    }
+}
+
+impl std::fmt::Debug for CompletionStream {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CompletionStream").finish_non_exhaustive()
+    }
+}
+
+use std::future::Future as _;

@@ -1,0 +1,217 @@
+use std::fmt;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::builder::VcrBuilder;
+use super::completion::{Client, Upstream};
+use super::intercept::{InterceptError, intercept_in};
+use crate::config::Mode;
+use crate::error::Result;
+use crate::scope::{self, Scoped, ThreadGuard};
+use crate::session::{Report, Session, StreamBreaker};
+
+/// A handle of a session: one test's cassettes, and the ways in.
+///
+/// A test gets it as its argument, from [`Vcr::current`] or from [`Vcr::builder`]. Clones are handles of the same session.
+#[derive(Clone)]
+pub struct Vcr {
+    pub(crate) session: Arc<Session>,
+}
+
+impl Vcr {
+    /// Starts to describe a session without the attribute.
+    #[must_use]
+    pub fn builder() -> VcrBuilder {
+        VcrBuilder::new()
+    }
+
+    /// The session that the calling code belongs to.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSession`](crate::ErrorKind::NoSession), naming the cause.
+    pub fn current() -> Result<Self> {
+        scope::required().map(|session| Self { session })
+    }
+
+    /// What the session does with calls that do not say otherwise.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.session.settings().effective_mode()
+    }
+
+    /// The session's cassette; `None` when it has no scenario, so that each call has an automatic file.
+    #[must_use]
+    pub fn cassette_path(&self) -> Option<PathBuf> {
+        self.session.cassette_path()
+    }
+
+    /// A client whose calls belong to this session wherever they are made.
+    #[must_use]
+    pub fn client(&self, upstream: impl Upstream) -> Client {
+        Client::in_session(upstream, Arc::clone(&self.session))
+    }
+
+    /// Records or replays any asynchronous call; see [`intercept`](crate::intercept).
+    ///
+    /// # Errors
+    /// See [`InterceptError`].
+    pub async fn intercept<Q, T, E, F, Fut>(&self, request: &Q, live: F) -> Result<T, InterceptError<E>>
+    where
+        Q: Serialize + ?Sized,
+        T: Serialize + DeserializeOwned,
+        E: fmt::Display,
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        intercept_in(Some(&self.session), request, live).await
+    }
+
+    /// Sets the policy that may cut answers while they are recorded.
+    pub fn set_breaker(&self, breaker: impl StreamBreaker) {
+        self.session.set_breaker(Arc::new(breaker));
+    }
+
+    /// Runs a future inside the session, on whatever thread or runtime it is polled.
+    pub fn scope<F: Future>(&self, future: F) -> Scoped<F> {
+        Scoped::new(Arc::clone(&self.session), future)
+    }
+
+    /// Runs a closure inside the session, on a thread that the test's runtime did not start.
+    pub fn sync_scope<T>(&self, run: impl FnOnce() -> T) -> T {
+        let _guard = ThreadGuard::enter(Arc::clone(&self.session));
+        run()
+    }
+
+    /// Ends a session that was opened by [`Vcr::builder`]: saves what was recorded, and decides. Under the attribute this
+    /// happens by itself.
+    ///
+    /// # Errors
+    /// The first miss, recorded calls that nobody asked for, or a cassette that could not be saved.
+    pub async fn finish(self) -> Result<Report> {
+        self.end(true).await
+    }
+
+    /// Ends a session whose test failed: what was recorded goes to a side file, and the cassette stays as it was.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub async fn abandon(self) -> Result<Report> {
+        self.end(false).await
+    }
+
+    async fn end(self, passed: bool) -> Result<Report> {
+        self.session.end();
+        #[cfg(feature = "gateway")]
+        let aborted = match self.session.gateway.get() {
+            Some(gateway) => gateway.shutdown(GRACE).await,
+            None => 0,
+        };
+        #[cfg(not(feature = "gateway"))]
+        let aborted = 0;
+        let verdict = self.session.conclude(passed, aborted);
+        verdict.failure.map_or(Ok(verdict.report), Err)
+    }
+
+    /// The same without a runtime to wait on, for the attribute.
+    pub(crate) fn conclude_blocking(&self, passed: bool) -> crate::session::Verdict {
+        #[cfg(feature = "gateway")]
+        let aborted = self.session.gateway.get().map_or(0, |gateway| gateway.shutdown_blocking(GRACE));
+        #[cfg(not(feature = "gateway"))]
+        let aborted = 0;
+        self.session.conclude(passed, aborted)
+    }
+}
+
+/// How long the gateway waits at the end for exchanges that are still under way.
+#[cfg(feature = "gateway")]
+const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
+
+#[cfg(feature = "gateway")]
+mod gateway {
+    use super::Vcr;
+    use crate::error::{Error, ErrorKind, Result};
+    use crate::front::gateway::{Gateway, check_proxies};
+    use crate::protocol::Protocol;
+    use crate::session::Upstream;
+
+    impl Vcr {
+        /// The base URL of the loopback gateway for a provider's clients, without a trailing slash:
+        /// `http://127.0.0.1:PORT/openai/v1`. In record mode it forwards to the provider's own address.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Proxy`] when a proxy variable would capture it, [`ErrorKind::PausedClock`] under
+        /// `start_paused`, [`ErrorKind::Gateway`] when no port can be bound.
+        pub fn base_url(&self, protocol: Protocol) -> Result<String> {
+            Ok(format!("http://{}/{}", self.gateway()?.addr(), protocol.prefix()))
+        }
+
+        /// The base URL of the gateway for any other upstream, such as `https://openrouter.ai/api/v1`.
+        ///
+        /// # Errors
+        /// As [`base_url`](Self::base_url), and [`ErrorKind::Config`] when `upstream` is no `http` or `https` URL.
+        pub fn base_url_for(&self, upstream: &str) -> Result<String> {
+            let gateway = self.gateway()?;
+            let number = gateway.add_upstream(upstream)?;
+            Ok(format!("http://{}/up/{number}", gateway.addr()))
+        }
+
+        fn gateway(&self) -> Result<&Gateway> {
+            self.session.gateway.get_or_try_init(|| {
+                if self.session.start_paused {
+                    return Err(Error::new(
+                        ErrorKind::PausedClock,
+                        "`start_paused` and the loopback gateway exclude each other: the clock jumps while a socket is awaited, so every timeout fires at once",
+                        "drop `start_paused`, or use the in-process front (`vcr.client(..)` or `vcr.intercept(..)`)",
+                    ));
+                }
+                check_proxies(|name| std::env::var(name).ok())?;
+                let project = self.session.project();
+                let routes = Protocol::all().map(|protocol| {
+                    let base = project.upstreams.get(protocol.provider()).map_or(protocol.upstream(), String::as_str);
+                    let upstream = Upstream { provider: protocol.provider().to_owned(), base: base.to_owned() };
+                    (protocol.prefix().to_owned(), upstream)
+                });
+                Gateway::start(self.session.clone(), routes.collect())
+            })
+        }
+    }
+}
+
+impl fmt::Debug for Vcr {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Vcr").field("session", &self.session).finish()
+    }
+}
+
+/// Hands a future over to a session.
+///
+/// ```
+/// use vcr_runtime::{InCassette as _, Vcr};
+///
+/// fn hand_over(vcr: &Vcr) {
+///     let vcr = vcr.clone();
+///     std::thread::spawn(move || {
+///         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+///         runtime.block_on(async { Vcr::current().is_ok() }.in_cassette(&vcr))
+///     });
+/// }
+/// # let _ = hand_over;
+/// ```
+pub trait InCassette: Future + Sized {
+    /// This future, with `vcr` as its session wherever it is polled.
+    fn in_cassette(self, vcr: &Vcr) -> Scoped<Self> {
+        vcr.scope(self)
+    }
+}
+
+impl<F: Future> InCassette for F {}
+
+const _: () = {
+    const fn shareable<T: Send + Sync + 'static>() {}
+    shareable::<Vcr>();
+    shareable::<Client>();
+};

@@ -1,0 +1,50 @@
+//! A session as the engine behind an HTTP front.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use super::exchange::{Exchange, HttpTurn, Upstream};
+use super::http_recorder::HttpRecorder;
+use super::session::{Session, Turn};
+use crate::json::{Json, Object};
+use crate::protocol::{self, HttpRequest, Wire};
+
+impl Exchange for Session {
+    fn begin<'a>(
+        &'a self,
+        upstream: &'a Upstream,
+        request: HttpRequest<'a>,
+        headers: &'a [(String, String)],
+    ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
+        let turn = self.http_turn(upstream, &request, headers);
+        Box::pin(std::future::ready(turn))
+    }
+}
+
+impl Session {
+    fn http_turn(&self, upstream: &Upstream, http: &HttpRequest<'_>, headers: &[(String, String)]) -> HttpTurn {
+        let (wire, mut request): (Option<&'static dyn Wire>, _) = match protocol::recognise(http) {
+            Some((wire, request)) => (Some(wire), request),
+            None => (None, protocol::plain_request(http)),
+        };
+        request.provider.clone_from(&upstream.provider);
+        let live = request.clone();
+        match Self::begin(self, request, wire, &control(headers)) {
+            Err(error) => HttpTurn::Refused(error),
+            Ok(Turn::Live) => HttpTurn::Live,
+            Ok(Turn::Record(call)) => HttpTurn::Record(Box::new(HttpRecorder::new(call, wire))),
+            Ok(Turn::Replay(played)) => HttpTurn::Replay(played.http(wire, &live)),
+        }
+    }
+}
+
+/// The `x-vcr-…` headers of a request as control members: `x-vcr-target-trace` is `vcr_target_trace`.
+fn control(headers: &[(String, String)]) -> Object {
+    headers
+        .iter()
+        .filter_map(|(name, value)| {
+            let rest = name.strip_prefix("x-vcr-")?;
+            Some((format!("vcr_{}", rest.replace('-', "_")), Json::from(value.as_str())))
+        })
+        .collect()
+}

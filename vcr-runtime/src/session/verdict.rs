@@ -1,0 +1,220 @@
+//! What teardown decides: design section 11.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::miss::{count, describe};
+use super::session::Session;
+use super::tape::{Kept, Role, Tape};
+use crate::config::{Matching, Mode};
+use crate::error::{Error, ErrorKind};
+
+/// Recorded calls listed in a report at most; the rest is counted.
+const LISTED: usize = 8;
+
+/// What a session did, once it has ended well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Calls answered from a cassette.
+    pub replayed: usize,
+    /// Calls that went to the upstream and were recorded.
+    pub recorded: usize,
+    /// Cassettes that were written. A recording that says the same as the newest take leaves its file alone.
+    pub written: Vec<PathBuf>,
+    /// Recorded calls that nobody asked for; only where `allow_unused` let them pass.
+    pub unused: usize,
+    /// Remarks and warnings for people.
+    pub notes: Vec<String>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if self.replayed > 0 {
+            parts.push(format!("{} replayed", count(self.replayed, "call")));
+        }
+        if self.recorded > 0 {
+            parts.push(format!("{} recorded", count(self.recorded, "call")));
+        }
+        if self.unused > 0 {
+            parts.push(format!("{} unused", self.unused));
+        }
+        for path in &self.written {
+            parts.push(format!("wrote {}", path.display()));
+        }
+        if parts.is_empty() {
+            parts.push("no calls".to_owned());
+        }
+        formatter.write_str(&parts.join(", "))
+    }
+}
+
+/// The end of a session.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) report: Report,
+    /// Why a test that passed fails after all.
+    pub(crate) failure: Option<Error>,
+    /// One line for a test that passed; `None` where it is to be silent.
+    pub(crate) line: Option<String>,
+}
+
+impl Session {
+    /// Ends the session: saves what was recorded, and decides. `aborted` exchanges of the gateway were cut off.
+    pub(crate) fn conclude(&self, passed: bool, aborted: usize) -> Verdict {
+        let mut failure = None;
+        if passed && let Err(error) = self.open_own_for_recording() {
+            failure = Some(error);
+        }
+        let tapes = self.opened();
+        self.end();
+        let mut report = Report::default();
+        let mut lines = Vec::new();
+        self.note_unfinished(&tapes, aborted);
+        // A fault of the session makes the test fail, so what it recorded goes to the side file as well.
+        let good = passed && self.ledger().faults.is_empty();
+        for tape in &tapes {
+            match tape.keep(good) {
+                Ok(kept) => tell(tape, kept, good, &mut report, &mut lines),
+                Err(error) => failure = Some(failure.unwrap_or(error)),
+            }
+        }
+        let leftovers = self.leftovers(&tapes, &mut report);
+        let ledger = self.ledger();
+        report.replayed = ledger.served;
+        report.recorded = ledger.recorded;
+        report.notes.clone_from(&ledger.notes);
+        if ledger.late > 0 {
+            report.notes.push(format!("{} came after the test had ended", count(ledger.late, "call")));
+        }
+        // The first cause first: a miss explains the leftovers behind it, not the reverse.
+        let first = ledger.faults.first().cloned();
+        let misses = ledger.misses();
+        drop(ledger);
+        let failure = match (first, leftovers) {
+            (Some(fault), left) => Some(with_rest(fault, misses, left)),
+            (None, left) => failure.or(left),
+        };
+        let line = (!lines.is_empty()).then(|| lines.join("\n"));
+        Verdict { report, failure, line }
+    }
+
+    fn note_unfinished(&self, tapes: &[std::sync::Arc<Tape>], aborted: usize) {
+        let unfinished: usize = tapes.iter().map(|tape| tape.unfinished()).sum();
+        let mut ledger = self.ledger();
+        if unfinished > 0 {
+            ledger.note(format!(
+                "{} had not ended when the test did and {} not kept",
+                count(unfinished, "recorded call"),
+                if unfinished == 1 { "was" } else { "were" }
+            ));
+        }
+        if aborted > 0 {
+            ledger.note(format!("{} through the gateway had not ended when the test did", count(aborted, "call")));
+        }
+        if self.settings().matching == Matching::Order && ledger.served > 0 {
+            ledger.note("matching = order compared no request with its recording");
+        }
+    }
+
+    /// The error about recorded calls that nobody asked for.
+    fn leftovers(&self, tapes: &[std::sync::Arc<Tape>], report: &mut Report) -> Option<Error> {
+        let mut text = String::new();
+        let mut all = 0;
+        let mut path = None;
+        for tape in tapes.iter().filter(|tape| tape.role != Role::Record) {
+            let Some((left, calls)) = tape.with_cursor(|cursor| {
+                let left: Vec<(usize, String)> =
+                    cursor.leftovers().map(|index| (index, describe(cursor.key(index)))).collect();
+                (left, cursor.calls().len())
+            }) else {
+                continue;
+            };
+            if left.is_empty() || (tape.role == Role::New && self.ledger().recorded > 0) {
+                continue;
+            }
+            all += left.len();
+            path.get_or_insert_with(|| tape.path.clone());
+            text.push_str(&format!("\n  cassette  {} ({} of {calls} unused)", tape.path.display(), left.len()));
+            for (index, what) in left.iter().take(LISTED) {
+                if self.settings().private {
+                    text.push_str(&format!("\n    call {}", index + 1));
+                } else {
+                    text.push_str(&format!("\n    call {}: {what}", index + 1));
+                }
+            }
+            if left.len() > LISTED {
+                text.push_str(&format!("\n    and {} more", left.len() - LISTED));
+            }
+        }
+        if all == 0 {
+            return None;
+        }
+        if self.settings().allow_unused {
+            report.unused = all;
+            return None;
+        }
+        let test = self.test();
+        let name = test.split_once("::").map_or(test.as_str(), |(_, name)| name);
+        let verb = if all == 1 { "was" } else { "were" };
+        let error = Error::new(
+            ErrorKind::Verdict,
+            format!("{} {verb} never asked for\n  test      {test}{text}", count(all, "recorded call")),
+            format!(
+                "if the program is right to ask for less, record it again with `VCR_MODE=record cargo test {name}`, or set `allow_unused`; if a task was to make the call, was it dropped before it ran?"
+            ),
+        );
+        Some(path.map_or(error.clone(), |path| error.at(&path)))
+    }
+}
+
+/// The first fault, with what else went wrong in short.
+fn with_rest(fault: Error, misses: usize, leftovers: Option<Error>) -> Error {
+    let mut more = Vec::new();
+    if misses > 1 {
+        more.push(format!("{} more had no answer", count(misses - 1, "call")));
+    }
+    if let Some(left) = leftovers
+        && let Some(first) = left.message().lines().next()
+    {
+        more.push(first.to_owned());
+    }
+    if more.is_empty() {
+        return fault;
+    }
+    let message = format!("{}\n  besides   {}", fault.message(), more.join("; "));
+    let error = Error::new(fault.kind(), message, fault.advice());
+    match fault.path() {
+        Some(path) => error.at(path),
+        None => error,
+    }
+}
+
+fn tell(tape: &Tape, kept: Kept, good: bool, report: &mut Report, lines: &mut Vec<String>) {
+    match kept {
+        Kept::Nothing => {}
+        Kept::Saved(calls) => {
+            lines.push(format!("vcr: recorded {} to {}", count(calls, "call"), tape.path.display()));
+            report.written.push(tape.path.clone());
+        }
+        Kept::Unchanged => {
+            lines.push(format!("vcr: {} is unchanged but for ids and timings", tape.path.display()));
+        }
+        Kept::Side(side, calls) => {
+            debug_assert!(!good);
+            lines.push(format!(
+                "vcr: the test failed, so {} went to {}; to adopt them: mv {} {}",
+                count(calls, "recorded call"),
+                side.display(),
+                side.display(),
+                tape.path.display()
+            ));
+        }
+    }
+}
+
+/// Whether a mode writes cassettes.
+pub(crate) fn writes(mode: Mode) -> bool {
+    matches!(mode, Mode::Record | Mode::Auto | Mode::New)
+}
