@@ -295,7 +295,7 @@ fn split(tokens: TokenStream, errors: &mut Vec<Error>) -> Vec<Raw> {
 }
 
 /// What stands between top-level commas; a comma inside brackets is inside a token tree.
-fn chunks(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
+pub(crate) fn chunks(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     tokens
         .split(|token| matches!(token, TokenTree::Punct(comma) if comma.as_char() == ','))
@@ -317,7 +317,7 @@ fn argument(chunk: Vec<TokenTree>) -> Result<Raw, Error> {
     let mut tokens = chunk.into_iter();
     let key = match tokens.next() {
         Some(TokenTree::Ident(key)) => key,
-        Some(TokenTree::Literal(literal)) => {
+        Some(TokenTree::Literal(literal)) if literal.to_string().starts_with('"') => {
             let message = format!("expected an argument name; a scenario is written `scenario = {literal}`");
             return Err(Error::new(literal.span(), message));
         }

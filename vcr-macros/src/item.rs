@@ -1,5 +1,6 @@
 //! The function below the attribute: a light parse that never looks into the body, and what may not stand there.
 
+use crate::args::chunks;
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, FnArg, Meta, Path, PathArguments, Safety, Signature, Type, Visibility};
@@ -132,13 +133,22 @@ fn runtime_test(path: &Path) -> Option<String> {
         .then(|| format!("{owner}::test"))
 }
 
-/// What to write instead: tokio's own arguments mean the same here.
+/// What to write instead. tokio's arguments of the same name mean the same here.
 fn instead(attr: &Attribute) -> String {
-    match &attr.meta {
-        Meta::List(list) if !list.tokens.is_empty() => {
-            format!("remove it and write `#[vcr_test({})]`", list.tokens)
-        }
-        _ => "remove it (several threads: `#[vcr_test(flavor = \"multi_thread\")]`)".to_owned(),
+    const COMMON: [&str; 3] = ["flavor", "worker_threads", "start_paused"];
+    let tokens = match &attr.meta {
+        Meta::List(list) => list.tokens.clone(),
+        Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
+    };
+    let kept: Vec<String> = chunks(tokens)
+        .into_iter()
+        .filter(|chunk| matches!(&chunk[0], TokenTree::Ident(key) if COMMON.iter().any(|name| key == name)))
+        .map(|chunk| chunk.into_iter().collect::<TokenStream>().to_string())
+        .collect();
+    if kept.is_empty() {
+        "remove it (several threads: `#[vcr_test(flavor = \"multi_thread\")]`)".to_owned()
+    } else {
+        format!("remove it and write `#[vcr_test({})]`", kept.join(", "))
     }
 }
 

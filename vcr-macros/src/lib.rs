@@ -5,6 +5,8 @@ mod expand;
 mod item;
 mod names;
 mod nearest;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use proc_macro::TokenStream;

@@ -93,29 +93,33 @@ fn set(text: &str) -> Checked {
 
 /// One word of a fixed set; `env` sets nothing.
 pub(crate) fn word(key: &str, allowed: &[&str], value: &Value) -> Checked {
+    word_of(
+        key,
+        allowed,
+        &format!("`{key}` is one of {}", list(allowed)),
+        value,
+    )
+}
+
+fn word_of(key: &str, allowed: &[&str], shapes: &str, value: &Value) -> Checked {
     let (written, quoted) = match &value.kind {
         Kind::Word(word) => (word, false),
         Kind::Text(text) => (text, true),
-        Kind::Number(_) | Kind::Negative | Kind::List(_) | Kind::Other => {
-            return Err(value.error(format_args!("`{key}` is one of {}", list(allowed))));
-        }
+        Kind::Number(_) | Kind::Negative | Kind::List(_) | Kind::Other => return Err(value.error(shapes)),
     };
-    let exact = allowed.contains(&written.as_str());
-    match nearest(written, allowed) {
-        Some("env") if exact && !quoted => Ok(None),
-        Some(word) if exact && !quoted => set(word),
+    let message = match nearest(written, allowed) {
+        Some("env") if !quoted && written == "env" => return Ok(None),
+        Some(word) if !quoted && written == word => return set(word),
         Some(word) if quoted && written.eq_ignore_ascii_case(word) => {
-            Err(value.error(format_args!("write the bare word: `{key} = {word}`")))
+            format!("write the bare word: `{key} = {word}`")
         }
-        Some(word) => Err(value.error(format_args!(
-            "`{key}` is one of {}; did you mean `{key} = {word}`?",
-            list(allowed)
-        ))),
-        None => Err(value.error(format_args!("`{key}` is one of {}", list(allowed)))),
-    }
+        Some(word) => format!("{shapes}; did you mean `{key} = {word}`?"),
+        None => shapes.to_owned(),
+    };
+    Err(value.error(message))
 }
 
-/// `env`, or how the reader should go on.
+/// Whether the choice is left to the environment.
 fn is_env(value: &Value) -> bool {
     matches!(&value.kind, Kind::Word(word) if word == "env")
 }
@@ -148,28 +152,29 @@ pub(crate) fn flag(key: &str, value: Option<&Value>) -> Result<bool> {
     }
 }
 
-/// The text of a number of milliseconds, or why it is none.
-fn milliseconds(key: &str, value: &Value) -> Result<Option<String>> {
-    match &value.kind {
-        Kind::Number(number) if matches!(number.suffix.as_str(), "" | "f64" | "u64" | "i32") => {
-            Ok(Some(number.digits.clone()))
-        }
-        Kind::Number(number) => Err(value.error(format_args!(
-            "`{key}` counts milliseconds and takes no unit: `{key} = {}`",
-            number.digits
-        ))),
-        Kind::Negative => Err(value.error(format_args!("`{key}` must not be negative"))),
-        Kind::Text(text) if is_number(text) => {
-            Err(value.error(format_args!("write it without quotes: `{key} = {}`", text.trim())))
-        }
-        Kind::Text(_) | Kind::Word(_) | Kind::List(_) | Kind::Other => Ok(None),
-    }
-}
-
-fn is_number(text: &str) -> bool {
+/// A finite number that is not negative.
+fn number(text: &str) -> Option<f64> {
     text.trim()
         .parse::<f64>()
-        .is_ok_and(|number| number.is_finite() && number >= 0.0)
+        .ok()
+        .filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+/// A number of milliseconds, or nothing where the value is something else.
+fn milliseconds(key: &str, value: &Value) -> Result<Option<f64>> {
+    match &value.kind {
+        Kind::Number(found) if found.suffix.is_empty() => Ok(number(&found.digits)),
+        Kind::Number(found) => Err(value.error(format_args!(
+            "`{key}` counts milliseconds and takes no unit: `{key} = {}`",
+            found.digits
+        ))),
+        Kind::Negative => Err(value.error(format_args!("`{key}` must not be negative"))),
+        Kind::Text(text) => match number(text) {
+            Some(number) => Err(value.error(format_args!("write it without quotes: `{key} = {number}`"))),
+            None => Ok(None),
+        },
+        Kind::Word(_) | Kind::List(_) | Kind::Other => Ok(None),
+    }
 }
 
 /// `tick`: `env` or milliseconds.
@@ -178,7 +183,7 @@ pub(crate) fn tick(value: &Value) -> Checked {
         return Ok(None);
     }
     match milliseconds("tick", value)? {
-        Some(digits) => set(&digits),
+        Some(number) => set(&number.to_string()),
         None => Err(value.error("`tick` is `env` or a number of milliseconds, such as `tick = 100`")),
     }
 }
@@ -190,23 +195,18 @@ pub(crate) fn chaos(value: &Value) -> Checked {
     if is_env(value) {
         return Ok(None);
     }
-    if let Some(digits) = milliseconds("chaos", value)? {
-        return set(&digits);
+    if let Some(number) = milliseconds("chaos", value)? {
+        return set(&number.to_string());
     }
-    let Kind::Text(text) = &value.kind else {
-        return Err(value.error(SHAPES));
+    let range = match &value.kind {
+        Kind::Text(text) => text.split_once(".."),
+        Kind::Word(_) | Kind::Number(_) | Kind::Negative | Kind::List(_) | Kind::Other => None,
     };
-    let Some((low, high)) = text.split_once("..") else {
-        return Err(value.error(SHAPES));
-    };
-    match (low.trim().parse::<f64>(), high.trim().parse::<f64>()) {
-        (Ok(from), Ok(to)) if is_number(low) && is_number(high) => {
-            if from > to {
-                let fixed = format!("{}..{}", high.trim(), low.trim());
-                return Err(value.error(format_args!("the range is upside down: `chaos = {fixed:?}`")));
-            }
-            set(&format!("{}..{}", low.trim(), high.trim()))
-        }
+    match range.map(|(low, high)| (number(low), number(high))) {
+        Some((Some(low), Some(high))) if low <= high => set(&format!("{low}..{high}")),
+        Some((Some(low), Some(high))) => Err(value.error(format_args!(
+            "the range is upside down: `chaos = \"{high}..{low}\"`"
+        ))),
         _ => Err(value.error(SHAPES)),
     }
 }
@@ -214,31 +214,23 @@ pub(crate) fn chaos(value: &Value) -> Checked {
 /// `speed`: `env`, `max`, `real`, or a factor above zero. The factor travels as `4x`, the spelling of `VCR_SPEED`.
 pub(crate) fn speed(value: &Value) -> Checked {
     const SHAPES: &str = "`speed` is one of `env`, `max`, `real`, or a factor such as `speed = \"4x\"`";
+    const WORDS: [&str; 3] = ["env", "max", "real"];
     let factor = match &value.kind {
-        Kind::Word(word) => {
-            return match nearest(word, &["env", "max", "real"]) {
-                Some("env") if word == "env" => Ok(None),
-                Some(known) if known == word => set(known),
-                Some(known) => Err(value.error(format_args!("{SHAPES}; did you mean `speed = {known}`?"))),
-                None => Err(value.error(SHAPES)),
-            };
+        Kind::Word(_) => return word_of("speed", &WORDS, SHAPES, value),
+        Kind::Text(text) if WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) => {
+            return word_of("speed", &WORDS, SHAPES, value);
         }
-        Kind::Text(text) => match text.to_ascii_lowercase().as_str() {
-            word @ ("env" | "max" | "real") => {
-                return Err(value.error(format_args!("write the bare word: `speed = {word}`")));
-            }
-            text => text.strip_suffix('x').unwrap_or(text).trim().to_owned(),
-        },
-        Kind::Number(number) if matches!(number.suffix.as_str(), "" | "x") => number.digits.clone(),
-        Kind::Negative => {
-            return Err(value.error("`speed` must be a factor above zero, such as `speed = \"4x\"`"));
-        }
+        Kind::Text(text) => text.strip_suffix('x').unwrap_or(text),
+        Kind::Number(found) if matches!(found.suffix.as_str(), "" | "x") => &found.digits,
+        Kind::Negative => "0",
         Kind::Number(_) | Kind::List(_) | Kind::Other => return Err(value.error(SHAPES)),
     };
-    match factor.parse::<f64>() {
-        Ok(number) if number.is_finite() && number > 0.0 => set(&format!("{factor}x")),
-        Ok(_) => Err(value.error("`speed` must be a factor above zero, such as `speed = \"4x\"`; as fast as possible is `speed = max`")),
-        Err(_) => Err(value.error(SHAPES)),
+    match number(factor) {
+        Some(0.0) => {
+            Err(value.error("a factor of `speed` is above zero; as fast as possible is `speed = max`"))
+        }
+        Some(factor) => set(&format!("{factor}x")),
+        None => Err(value.error(SHAPES)),
     }
 }
 
