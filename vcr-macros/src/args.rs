@@ -58,7 +58,14 @@ pub(crate) fn read(tokens: TokenStream, features: Features, errors: &mut Vec<Err
     let mut args = Args::default();
     let mut seen: Vec<String> = Vec::new();
     let mut runtime = Runtime::default();
-    for raw in split(tokens, errors) {
+    for argument in split(tokens) {
+        let raw = match argument {
+            Ok(raw) => raw,
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
+        };
         let name = raw.key.to_string();
         let Some(key) = KEYS.iter().copied().find(|key| *key == name) else {
             errors.push(unknown(&raw, &name));
@@ -277,19 +284,17 @@ fn ignore(value: &Value) -> Checked {
 }
 
 /// The arguments apart. Where a comma is missing, the next word still begins a new argument.
-fn split(tokens: TokenStream, errors: &mut Vec<Error>) -> Vec<Raw> {
+fn split(tokens: TokenStream) -> Vec<Result<Raw, Error>> {
     let mut found = Vec::new();
     for mut chunk in chunks(tokens) {
         while let Some(at) = missing_comma(&chunk) {
             let next = chunk.split_off(at);
-            errors.push(Error::new(
-                next[0].span(),
-                format_args!("expected `,` before `{}`", next[0]),
-            ));
-            argument(chunk).map_or_else(|error| errors.push(error), |raw| found.push(raw));
+            let message = format!("expected `,` before `{}`", next[0]);
+            found.push(argument(chunk));
+            found.push(Err(Error::new(next[0].span(), message)));
             chunk = next;
         }
-        argument(chunk).map_or_else(|error| errors.push(error), |raw| found.push(raw));
+        found.push(argument(chunk));
     }
     found
 }

@@ -20,7 +20,7 @@ impl Parse for Item {
         let sig = input.parse().map_err(|error: Error| {
             Error::new(
                 error.span(),
-                format_args!("`#[vcr_test]` stands on a function: {error}"),
+                format_args!("`#[vcr_test]` goes on a function: {error}"),
             )
         })?;
         match input.parse()? {
@@ -218,7 +218,7 @@ fn arguments(sig: &Signature, errors: &mut Vec<Error>) -> Handle {
             FnArg::Receiver(receiver) => {
                 errors.push(Error::new_spanned(
                     receiver,
-                    "`#[vcr_test]` stands on a free function, without `self`",
+                    "`#[vcr_test]` goes on a free function, without `self`",
                 ));
                 continue;
             }
