@@ -41,7 +41,9 @@ fn fault(name: &str, purpose: Use) -> Option<String> {
     if let Some(bad) = plain.chars().find(|character| is_bad(*character)) {
         return Some(match bad {
             '/' | '\\' => format!("`{bad}` separates directories"),
-            _ if bad.is_control() => format!("it contains the control character U+{:04X}", u32::from(bad)),
+            _ if bad.is_control() || is_invisible(bad) => {
+                format!("it contains the invisible character U+{:04X}", u32::from(bad))
+            }
             _ => format!("`{bad}` cannot stand in a file name everywhere"),
         });
     }
@@ -64,13 +66,21 @@ fn fault(name: &str, purpose: Use) -> Option<String> {
 fn plain(name: &str, purpose: Use) -> String {
     match purpose {
         Use::Scenario => name.to_owned(),
-        Use::Invoker => name.replace("::", "_"),
+        Use::Invoker => name.replace("::", "."),
         Use::Filename => name.strip_suffix(".json").unwrap_or(name).to_owned(),
     }
 }
 
+/// Separators, what Windows refuses, and characters that cannot be seen: the runtime's own rule.
 fn is_bad(character: char) -> bool {
-    character.is_control() || matches!(character, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*')
+    character.is_control()
+        || matches!(character, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*')
+        || is_invisible(character)
+}
+
+/// Spaces without width, and marks that turn the direction of the text.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 fn is_reserved(name: &str) -> bool {
@@ -82,10 +92,8 @@ fn is_reserved(name: &str) -> bool {
         .to_ascii_uppercase();
     let numbered = |prefix: &str| {
         stem.strip_prefix(prefix).is_some_and(|rest| {
-            matches!(
-                rest,
-                "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³"
-            )
+            let mut rest = rest.chars();
+            matches!(rest.next(), Some('0'..='9' | '¹' | '²' | '³')) && rest.next().is_none()
         })
     };
     matches!(
@@ -114,7 +122,7 @@ fn correct(name: &str, purpose: Use) -> String {
         .join("::")
         .trim()
         .trim_matches('_')
-        .trim_end_matches(['.', ' '])
+        .trim_end_matches(['.', ' ', ':'])
         .to_owned();
     if is_reserved(&fixed) {
         let at = fixed.find('.').unwrap_or(fixed.len());

@@ -160,10 +160,15 @@ fn number(text: &str) -> Option<f64> {
         .filter(|number| number.is_finite() && *number >= 0.0)
 }
 
+/// The longest latency or window that the runtime accepts: a day.
+const LONGEST_MS: f64 = 86_400_000.0;
+
 /// A number of milliseconds, or nothing where the value is something else.
 fn milliseconds(key: &str, value: &Value) -> Result<Option<f64>> {
     match &value.kind {
-        Kind::Number(found) if found.suffix.is_empty() => Ok(number(&found.digits)),
+        Kind::Number(found) if found.suffix.is_empty() => number(&found.digits)
+            .map(|number| within_a_day(key, number, value))
+            .transpose(),
         Kind::Number(found) => Err(value.error(format_args!(
             "`{key}` counts milliseconds and takes no unit: `{key} = {}`",
             found.digits
@@ -175,6 +180,15 @@ fn milliseconds(key: &str, value: &Value) -> Result<Option<f64>> {
         },
         Kind::Word(_) | Kind::List(_) | Kind::Other => Ok(None),
     }
+}
+
+fn within_a_day(key: &str, number: f64, value: &Value) -> Result<f64> {
+    if number <= LONGEST_MS {
+        return Ok(number);
+    }
+    Err(value.error(format_args!(
+        "`{key}` is at most a day: {LONGEST_MS} milliseconds"
+    )))
 }
 
 /// `tick`: `env` or milliseconds.
@@ -203,7 +217,9 @@ pub(crate) fn chaos(value: &Value) -> Checked {
         Kind::Word(_) | Kind::Number(_) | Kind::Negative | Kind::List(_) | Kind::Other => None,
     };
     match range.map(|(low, high)| (number(low), number(high))) {
-        Some((Some(low), Some(high))) if low <= high => set(&format!("{low}..{high}")),
+        Some((Some(low), Some(high))) if low <= high => {
+            set(&format!("{low}..{}", within_a_day("chaos", high, value)?))
+        }
         Some((Some(low), Some(high))) => Err(value.error(format_args!(
             "the range is upside down: `chaos = \"{high}..{low}\"`"
         ))),
@@ -229,7 +245,8 @@ pub(crate) fn speed(value: &Value) -> Checked {
         Some(0.0) => {
             Err(value.error("a factor of `speed` is above zero; as fast as possible is `speed = max`"))
         }
-        Some(factor) => set(&format!("{factor}x")),
+        Some(factor) if (0.001..=1e6).contains(&factor) => set(&format!("{factor}x")),
+        Some(_) => Err(value.error("a factor of `speed` lies between `0.001x` and `1000000x`")),
         None => Err(value.error(SHAPES)),
     }
 }
@@ -240,15 +257,16 @@ pub(crate) fn trace(value: &Value) -> Checked {
         return Ok(None);
     }
     let text = text("trace", value)?;
-    let whole = |item: &str| {
-        let item = item.trim();
-        !item.is_empty()
-            && !item.contains(char::is_control)
-            && item
-                .split_once(':')
-                .is_none_or(|(scenario, id)| !scenario.trim().is_empty() && !id.trim().is_empty())
+    let mut items = text
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .peekable();
+    let whole = |item: &str| match item.split_once(':') {
+        Some((scenario, id)) => !scenario.trim().is_empty() && !id.trim().is_empty(),
+        None => true,
     };
-    if text.split(',').all(whole) {
+    if items.peek().is_some() && items.all(whole) {
         return set(text);
     }
     Err(value

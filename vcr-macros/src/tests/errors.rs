@@ -113,6 +113,8 @@ fn speed() {
         (r#"speed = "infx""#, r#""infx""#, SPEEDS),
         ("speed = 1e999", "1e999", SPEEDS),
         (r#"speed = "-4x""#, r#""-4x""#, SPEEDS),
+        ("speed = 2000000", "2000000", "a factor of `speed` lies between `0.001x` and `1000000x`"),
+        (r#"speed = "0.0001x""#, r#""0.0001x""#, "a factor of `speed` lies between `0.001x` and `1000000x`"),
     ]);
 }
 
@@ -120,6 +122,8 @@ fn speed() {
 #[rustfmt::skip] // one row a line
 fn tick_and_chaos() {
     refuse_each(&[
+        ("tick = 86400001", "86400001", "`tick` is at most a day: 86400000 milliseconds"),
+        (r#"chaos = "1..1e9""#, r#""1..1e9""#, "`chaos` is at most a day: 86400000 milliseconds"),
         ("tick = -1", "-1", "`tick` must not be negative"),
         (r#"tick = "100""#, r#""100""#, "write it without quotes: `tick = 100`"),
         ("tick = 100ms", "100ms", "`tick` counts milliseconds and takes no unit: `tick = 100`"),
@@ -153,7 +157,8 @@ fn texts() {
         ("fixture_dir = x", "x", r#"`fixture_dir` must be a string literal: `fixture_dir = "x"`"#),
         (r#"fixture_dir = "a\nb""#, r#""a\nb""#, r#"`fixture_dir` must name a directory, such as `fixture_dir = "tests/fixtures"`"#),
         (r#"trace = """#, r#""""#, TRACE),
-        (r#"trace = "a,,b""#, r#""a,,b""#, TRACE),
+        (r#"trace = ", ""#, r#"", ""#, TRACE),
+        (r#"trace = "a, b:""#, r#""a, b:""#, TRACE),
         (r#"trace = ":a""#, r#"":a""#, TRACE),
         ("trace = x", "x", r#"`trace` must be a string literal: `trace = "x"`"#),
     ]);
@@ -170,7 +175,7 @@ fn names() {
         (r#"scenario = "a\\b""#, r#""a\\b""#, r#"`scenario` cannot name a file: `\` separates directories; write `scenario = "a_b"`"#),
         (r#"scenario = "a..b""#, r#""a..b""#, r#"`scenario` cannot name a file: `..` leads out of a directory; write `scenario = "a_b"`"#),
         (r#"scenario = "a:b""#, r#""a:b""#, r#"`scenario` cannot name a file: `:` cannot stand in a file name everywhere; write `scenario = "a_b"`"#),
-        (r#"scenario = "a\nb""#, r#""a\nb""#, r#"`scenario` cannot name a file: it contains the control character U+000A; write `scenario = "a_b"`"#),
+        (r#"scenario = "a\nb""#, r#""a\nb""#, r#"`scenario` cannot name a file: it contains the invisible character U+000A; write `scenario = "a_b"`"#),
         (r#"scenario = "why?""#, r#""why?""#, r#"`scenario` cannot name a file: `?` cannot stand in a file name everywhere; write `scenario = "why"`"#),
         (r#"scenario = "CON""#, r#""CON""#, r#"`scenario` cannot name a file: Windows reserves it for a device; write `scenario = "CON_"`"#),
         (r#"scenario = "lpt1.txt""#, r#""lpt1.txt""#, r#"`scenario` cannot name a file: Windows reserves it for a device; write `scenario = "lpt1_.txt"`"#),
@@ -178,6 +183,8 @@ fn names() {
         (r#"scenario = "end ""#, r#""end ""#, r#"`scenario` cannot name a file: it begins or ends with a space, or ends with a dot, which Windows drops; write `scenario = "end"`"#),
         (r#"scenario = " start""#, r#"" start""#, r#"`scenario` cannot name a file: it begins or ends with a space, or ends with a dot, which Windows drops; write `scenario = "start"`"#),
         (r#"scenario = "/""#, r#""/""#, "`scenario` cannot name a file: `/` separates directories"),
+        ("scenario = \"a\\u{200b}b\"", "\"a\\u{200b}b\"", r#"`scenario` cannot name a file: it contains the invisible character U+200B; write `scenario = "a_b"`"#),
+        (r#"invoker = "a::""#, r#""a::""#, r#"`invoker` cannot name a file: it begins or ends with a space, or ends with a dot, which Windows drops; write `invoker = "a"`"#),
         (r#"invoker = "a:b""#, r#""a:b""#, r#"`invoker` cannot name a file: `:` cannot stand in a file name everywhere; write `invoker = "a_b"`"#),
         (r#"invoker = "a::../b""#, r#""a::../b""#, r#"`invoker` cannot name a file: `/` separates directories; write `invoker = "a::__b"`"#),
         (r#"filename = "dir/x.json""#, r#""dir/x.json""#, r#"`filename` cannot name a file: `/` separates directories; write `filename = "dir_x.json"`"#),
@@ -301,12 +308,12 @@ fn long_names() {
 fn names_that_only_look_odd() {
     for args in [
         "scenario = \"console\"",
-        "scenario = \"com0\"",
+        "scenario = \"com10\"",
         "scenario = \".hidden, (1) + 2\"",
         "invoker = \"my_crate::tests.case_1\"",
         "filename = \"x.json.json\"",
         "fixture_dir = \"../..\"",
-        "trace = \"0a0b, soft rule:0c0d\"",
+        "trace = \"0a0b, soft rule:0c0d,,\"",
     ] {
         assert_eq!(wrong(args, FUNCTION, ALL), [], "{args}");
     }
