@@ -143,7 +143,7 @@ impl Raw {
 #[derive(Default)]
 struct Runtime {
     multi_thread: Option<bool>,
-    /// The value of `flavor`, or of `start_paused` or its key: what the missing feature is reported on.
+    /// The value of `flavor`, on which a missing feature is reported.
     flavor: Option<TokenStream>,
     threads: Option<(Ident, usize)>,
     paused: Option<Ident>,

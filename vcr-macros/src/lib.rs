@@ -126,6 +126,7 @@ const FEATURES: Features = Features {
 /// |---|---|
 /// | `#[should_panic]`, `#[ignore]`, `#[cfg_attr(..)]`, `#[serial]`, `#[traced_test]`, `#[gtest]` | pass through |
 /// | `#[test]` or `#[test_log::test]` below | is the test attribute; no second one is added |
+/// | `#[test]` above | the compiler refuses it on an `async fn`, and runs a plain `fn` twice: leave it out |
 /// | `#[rstest]`, `#[test_case(..)]` | go above; for rstest write `#[vcr::test]`, or `#[test_attr(vcr_test(..))]` |
 /// | `#[tokio::test]`, `#[async_std::test]` | are refused: this attribute starts the runtime |
 ///

@@ -2,6 +2,7 @@
 
 mod errors;
 mod expansion;
+mod recovery;
 
 use crate::Features;
 use crate::expand::{Expansion, expand};

@@ -235,6 +235,17 @@ fn a_test_is_not_made_a_test_twice() {
     }
 }
 
+#[test]
+fn a_plain_case_of_test_case_is_a_test_already() {
+    let mark = "#[allow(clippy::bool_assert_comparison)]";
+    let body = "{ let _result = super::f(1); _result }";
+    assert_eq!(attributes(&format!("{mark} fn f() {body}")), [mark]);
+    // It leaves an `async fn` alone, and neither sign is enough.
+    assert_eq!(attributes(&format!("{mark} async fn f() {body}")), [mark, TEST]);
+    assert_eq!(attributes(&format!("{mark} fn f() {{}}")), [mark, TEST]);
+    assert_eq!(attributes(&format!("fn f() {body}")), [TEST]);
+}
+
 /// The fields that `args` set in the literal.
 fn fields(args: &str) -> String {
     let expansion = run(args, "async fn f() {}", ALL);
