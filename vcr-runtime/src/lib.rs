@@ -1,6 +1,7 @@
 //! Record and replay calls to language models in `cargo test`.
 
 mod error;
+mod front;
 mod json;
 mod model;
 mod protocol;
