@@ -21,6 +21,8 @@ use crate::session::{End, Recording, Upstream};
 
 /// Without a bound a dead host would hold a test for minutes. The caller's own time limits come first.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Well below what load balancers keep: a call on a connection that is closing fails, and would be recorded so.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A caller's request on its way to the upstream.
 pub(super) struct Outgoing {
@@ -66,7 +68,7 @@ pub(super) async fn forward(
         Coding::Plain | Coding::Known(_) | Coding::Unknown(_) => None,
     };
 
-    let mut plain = head.clone();
+    let mut plain = head;
     if decoding.is_some() {
         plain.remove(http::header::CONTENT_ENCODING);
         plain.remove(http::header::CONTENT_LENGTH);
@@ -112,8 +114,14 @@ fn client(direct: bool) -> reqwest::Result<&'static Client> {
             .no_zstd()
             .http1_only()
             .tcp_nodelay(true)
-            .connect_timeout(CONNECT_TIMEOUT);
-        if direct { builder.no_proxy() } else { builder }.build()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE_TIMEOUT);
+        if direct {
+            // Mock servers close connections without a word, and a new one costs nothing on this machine.
+            builder.no_proxy().pool_max_idle_per_host(0).build()
+        } else {
+            builder.build()
+        }
     })
 }
 

@@ -80,7 +80,7 @@ impl Pieces {
         }
     }
 
-    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    fn poll_end(&mut self, context: &Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         if !self.abort {
             return Poll::Ready(None);
         }

@@ -31,11 +31,12 @@ pub(crate) fn check_proxies(lookup: impl Fn(&str) -> Option<String>) -> Result<(
     ))
 }
 
-/// Whether an entry of `NO_PROXY` excludes 127.0.0.1. Names do not: the address is compared, nothing is resolved.
+/// Whether an entry of `NO_PROXY` excludes 127.0.0.1. Names do not: the address is compared, nothing is resolved. Nor does
+/// `*`: in reqwest it stands for all names, and an address still goes to the proxy.
 fn covers_loopback(entry: &str) -> bool {
     let (address, bits) = entry.split_once('/').unwrap_or((entry, "32"));
     let (Ok(address), Ok(bits @ 0..=32)) = (address.parse::<Ipv4Addr>(), bits.parse::<u32>()) else {
-        return entry == "*";
+        return false;
     };
     let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
     u32::from(address) & mask == u32::from(Ipv4Addr::LOCALHOST) & mask

@@ -170,7 +170,7 @@ fn server() -> Result<&'static Handle> {
                     Err(error) => return drop(report.send(Err(error))),
                 };
                 if report.send(Ok(runtime.handle().clone())).is_ok() {
-                    runtime.block_on(std::future::pending())
+                    runtime.block_on(std::future::pending::<()>());
                 }
             })
             .map_err(|error| failed("start its thread", &error))?;

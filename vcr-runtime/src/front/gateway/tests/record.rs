@@ -214,15 +214,13 @@ fn answers_without_a_body_are_complete() {
     let provider = Provider::start();
     let (gateway, log) = recording(&provider, usize::MAX);
     let mut caller = Wire::connect(gateway.addr());
-    let mut upstream = None;
     for (method, head, length) in [
         ("HEAD", "200 OK\r\nContent-Length: 42", Some("42")),
         ("POST", "204 No Content", None),
         ("GET", "302 Found\r\nLocation: /x\r\nContent-Length: 0", Some("0")),
     ] {
         caller.request(method, "/up/0/x", &[], b"");
-        // One connection upstream too.
-        let upstream = upstream.get_or_insert_with(|| provider.accept());
+        let mut upstream = provider.accept();
         assert!(upstream.head().line.starts_with(method));
         upstream.write(format!("HTTP/1.1 {head}\r\n\r\n").as_bytes());
         let answer = caller.head();
@@ -309,4 +307,20 @@ fn large_bodies_pass_both_ways() {
     let (recorded, end) = log.rest();
     assert!(recorded == large);
     assert_eq!(end, End::Complete);
+}
+
+#[test]
+fn an_upstream_that_closes_without_a_word_fails_no_later_call() {
+    let provider = Provider::start();
+    let (gateway, log) = recording(&provider, usize::MAX);
+    let mut caller = Wire::connect(gateway.addr());
+    for _ in 0..50 {
+        caller.request("POST", "/up/0/chat", &[], b"{}");
+        let mut upstream = provider.accept();
+        upstream.message();
+        upstream.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+        assert_eq!(caller.head().status(), 200);
+        assert!(caller.chunks().1);
+        assert_eq!(log.rest().1, End::Complete);
+    }
 }
