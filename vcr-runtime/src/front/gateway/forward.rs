@@ -204,3 +204,15 @@ fn is_reset(error: &(dyn StdError + 'static)) -> bool {
         .downcast_ref::<hyper::Error>()
         .is_some_and(|error| error.is_incomplete_message() || error.is_canceled())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_clients_for_both_kinds_of_upstream_can_be_built() {
+        for direct in [false, true] {
+            client(direct).unwrap();
+        }
+    }
+}

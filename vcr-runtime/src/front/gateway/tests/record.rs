@@ -324,3 +324,17 @@ fn an_upstream_that_closes_without_a_word_fails_no_later_call() {
         assert_eq!(log.rest().1, End::Complete);
     }
 }
+
+#[test]
+fn an_upstream_that_speaks_no_tls_is_a_failed_connect() {
+    let provider = Provider::start();
+    let (gateway, log) = recording(&provider, usize::MAX);
+    let secure = provider.base().replacen("http:", "https:", 1);
+    assert_eq!(gateway.add_upstream(&secure).unwrap(), 1);
+    let mut caller = Wire::connect(gateway.addr());
+    caller.request("POST", "/up/1/chat", &[], b"{}");
+    let mut upstream = provider.accept();
+    upstream.write(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    assert_eq!(caller.message().0.status(), 502);
+    assert_eq!(failed(&log).0, "connect");
+}
