@@ -1,0 +1,161 @@
+//! The body of a replayed answer that goes out piece by piece.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use std::vec::IntoIter;
+
+use bytes::Bytes;
+
+use super::flushed::Flushed;
+use super::respond::Broken;
+use crate::session::Pace;
+
+/// Hands out one piece, waits until it has left through the socket and the next one is due, hands out the next.
+pub(super) struct Pieces {
+    rest: IntoIter<(Duration, Vec<u8>)>,
+    /// Steps handed out or skipped so far.
+    step: usize,
+    /// `None` when nothing has to be waited for.
+    pace: Option<Arc<Pace>>,
+    due: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    flushed: Arc<Flushed>,
+    mark: u64,
+    started: bool,
+    abort: bool,
+}
+
+impl Pieces {
+    pub(super) fn new(
+        pieces: Vec<(Duration, Vec<u8>)>,
+        pace: Pace,
+        abort: bool,
+        flushed: Arc<Flushed>,
+    ) -> Self {
+        Self {
+            rest: pieces.into_iter(),
+            step: 0,
+            pace: (!pace.is_immediate()).then(|| Arc::new(pace)),
+            due: None,
+            mark: flushed.count(),
+            flushed,
+            started: false,
+            abort,
+        }
+    }
+
+    /// The body has ended in order; known with the last piece, so that its end travels in the same write.
+    pub(super) fn is_over(&self) -> bool {
+        self.rest.as_slice().is_empty() && !self.abort
+    }
+
+    pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        loop {
+            let Some((offset, piece)) = self.rest.as_slice().first() else {
+                return self.poll_end(context);
+            };
+            if piece.is_empty() {
+                self.rest.next();
+                self.step += 1;
+                continue;
+            }
+            // The head leaves together with the first piece.
+            if self.started {
+                ready!(self.flushed.poll_past(self.mark, context));
+            }
+            if let Some(pace) = &self.pace {
+                let (pace, step, offset) = (Arc::clone(pace), self.step, *offset);
+                let due = self
+                    .due
+                    .get_or_insert_with(|| Box::pin(async move { pace.until(step, offset).await }));
+                ready!(due.as_mut().poll(context));
+                self.due = None;
+            }
+            self.started = true;
+            self.step += 1;
+            self.mark = self.flushed.count();
+            return Poll::Ready(self.rest.next().map(|(_, piece)| Ok(Bytes::from(piece))));
+        }
+    }
+
+    fn poll_end(&mut self, context: &Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if !self.abort {
+            return Poll::Ready(None);
+        }
+        // hyper forgets what it has not written yet when a body fails.
+        ready!(self.flushed.poll_past(self.mark, context));
+        self.abort = false;
+        Poll::Ready(Some(Err(Broken::Recorded)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    fn pieces(texts: &[(u64, &str)]) -> Vec<(Duration, Vec<u8>)> {
+        texts
+            .iter()
+            .map(|(offset, text)| (Duration::from_millis(*offset), text.as_bytes().to_vec()))
+            .collect()
+    }
+
+    fn poll(body: &mut Pieces) -> Poll<Option<Result<Bytes, String>>> {
+        let mut context = Context::from_waker(Waker::noop());
+        body.poll_piece(&mut context).map_err(|broken| broken.to_string())
+    }
+
+    fn data(text: &'static str) -> Poll<Option<Result<Bytes, String>>> {
+        Poll::Ready(Some(Ok(Bytes::from_static(text.as_bytes()))))
+    }
+
+    #[test]
+    fn the_next_piece_waits_until_the_one_before_has_left() {
+        let flushed = Arc::new(Flushed::default());
+        let all = pieces(&[(0, "a"), (0, ""), (0, "b")]);
+        let mut body = Pieces::new(all, Pace::new(0.0, vec![]), false, Arc::clone(&flushed));
+        assert_eq!(poll(&mut body), data("a"));
+        assert!(poll(&mut body).is_pending());
+        assert!(!body.is_over());
+        flushed.note();
+        assert_eq!(poll(&mut body), data("b"));
+        assert!(body.is_over());
+        assert_eq!(poll(&mut body), Poll::Ready(None));
+    }
+
+    #[test]
+    fn a_break_waits_until_the_head_and_every_piece_have_left() {
+        let flushed = Arc::new(Flushed::default());
+        let mut body = Pieces::new(vec![], Pace::new(0.0, vec![]), true, Arc::clone(&flushed));
+        assert!(!body.is_over());
+        assert!(poll(&mut body).is_pending());
+        flushed.note();
+        assert_eq!(
+            poll(&mut body),
+            Poll::Ready(Some(Err(Broken::Recorded.to_string())))
+        );
+        assert_eq!(poll(&mut body), Poll::Ready(None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pieces_are_due_at_their_scaled_offsets_plus_the_drawn_latency() {
+        let flushed = Arc::new(Flushed::default());
+        let start = tokio::time::Instant::now();
+        let pace = Pace::new(0.5, vec![Duration::from_millis(7)]);
+        let all = pieces(&[(10, "a"), (400, "b"), (1000, "c")]);
+        let mut body = Pieces::new(all, pace, false, Arc::clone(&flushed));
+        let mut seen = Vec::new();
+        while let Some(piece) = std::future::poll_fn(|context| body.poll_piece(context)).await {
+            seen.push((start.elapsed().as_millis(), piece.unwrap()));
+            flushed.note();
+        }
+        let expected = [(12, "a"), (207, "b"), (507, "c")];
+        assert_eq!(
+            seen,
+            expected.map(|(at, text)| (at, Bytes::from_static(text.as_bytes())))
+        );
+    }
+}
