@@ -1,6 +1,9 @@
 //! The canonical request: what makes two requests the same, and how they differ when they are not.
 
+mod align;
 mod compare;
+mod diff;
+mod excerpt;
 mod fingerprint;
 mod hash;
 mod legacy;
@@ -10,6 +13,7 @@ mod pointer;
 mod testing;
 
 pub(crate) use compare::{equivalent, same_request};
+pub(crate) use diff::{Change, diff};
 pub(crate) use fingerprint::{fingerprint, fingerprint_recorded};
 pub(crate) use hash::{canonical_text, from_recorded, request_hash};
 pub(crate) use legacy::{auto_trace_id, flatten_invoker};
