@@ -269,7 +269,7 @@ mod tests {
         );
         assert_eq!(
             pair(filler.clone(), format!("{filler}!")).1,
-            r#""…one word. Answer in one word. !""#
+            r#""…Answer in one word. !""#
         );
         assert_eq!(
             pair("What is the capital of Norway?".to_owned(), "Hi".to_owned()),
