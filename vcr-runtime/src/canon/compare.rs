@@ -169,6 +169,40 @@ mod tests {
     }
 
     #[test]
+    fn order_and_number_spelling_do_not_count_but_digits_do() {
+        let live = request(
+            "m",
+            "[]",
+            r#"{"seed":9007199254740993,"temperature":1.0,"top_p":0.7}"#,
+        );
+        for (parameters, expected) in [
+            (r#"{"top_p":0.7,"temperature":1.0,"seed":9007199254740993}"#, true),
+            (r#"{"seed":9007199254740993,"temperature":1,"top_p":0.70}"#, true),
+            (
+                r#"{"seed":9007199254740993,"temperature":1.0,"top_p":0.7000001}"#,
+                false,
+            ),
+            (
+                r#"{"seed":9007199254740992,"temperature":1.0,"top_p":0.7}"#,
+                false,
+            ),
+        ] {
+            let other = request("m", "[]", parameters);
+            assert_eq!(same_request(&recorded(&live), &other), expected, "{parameters}");
+            assert_eq!(
+                fingerprint(&live) == fingerprint(&other),
+                expected,
+                "{parameters}"
+            );
+            assert_eq!(
+                request_hash(&live) == request_hash(&other),
+                expected,
+                "{parameters}"
+            );
+        }
+    }
+
+    #[test]
     fn a_record_written_by_hand_is_compared_where_it_speaks() {
         let live = request(
             "m",

@@ -69,9 +69,16 @@ fn forward(text: &str, from: usize, count: usize) -> usize {
         .map_or(text.len(), |(at, _)| from + at)
 }
 
+/// Bytes that are compared at once: a slice comparison is fast even in an unoptimised build.
+const BLOCK: usize = 64;
+
 /// Bytes of the common start, never inside a character.
 pub(super) fn common_prefix(a: &str, b: &str) -> usize {
-    let mut length = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let (one, other) = (a.as_bytes(), b.as_bytes());
+    let blocks = one.chunks_exact(BLOCK).zip(other.chunks_exact(BLOCK));
+    let start = blocks.take_while(|(one, other)| one == other).count() * BLOCK;
+    let rest = one[start..].iter().zip(&other[start..]);
+    let mut length = start + rest.take_while(|(one, other)| one == other).count();
     while !a.is_char_boundary(length) {
         length -= 1;
     }
@@ -80,12 +87,12 @@ pub(super) fn common_prefix(a: &str, b: &str) -> usize {
 
 /// Bytes of the common end, never inside a character.
 pub(super) fn common_suffix(a: &str, b: &str) -> usize {
-    let mut length = a
-        .bytes()
-        .rev()
-        .zip(b.bytes().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let (one, other) = (a.as_bytes(), b.as_bytes());
+    let blocks = one.rchunks_exact(BLOCK).zip(other.rchunks_exact(BLOCK));
+    let start = blocks.take_while(|(one, other)| one == other).count() * BLOCK;
+    let (one, other) = (&one[..one.len() - start], &other[..other.len() - start]);
+    let rest = one.iter().rev().zip(other.iter().rev());
+    let mut length = start + rest.take_while(|(one, other)| one == other).count();
     while !a.is_char_boundary(a.len() - length) {
         length -= 1;
     }
@@ -289,6 +296,12 @@ mod tests {
             proptest::prop_assume!(one != two);
             let (before, after) = text_pair(&one, &two);
             proptest::prop_assert_ne!(&before, &after);
+            let (prefix, suffix) = (common_prefix(&one, &two), common_suffix(&one, &two));
+            proptest::prop_assert!(prefix >= start.len() && one[..prefix] == two[..prefix]);
+            proptest::prop_assert_ne!(one[prefix..].chars().next(), two[prefix..].chars().next());
+            let (one_end, two_end) = (one.len() - suffix, two.len() - suffix);
+            proptest::prop_assert!(suffix >= end.len() && one[one_end..] == two[two_end..]);
+            proptest::prop_assert_ne!(one[..one_end].chars().last(), two[..two_end].chars().last());
             for text in [before, after] {
                 proptest::prop_assert!(text.chars().count() <= WIDTH + 4, "{}", text);
             }

@@ -5,9 +5,12 @@ use crate::model::{CanonicalRequest, RecordedRequest};
 
 /// The likeness of equal values.
 const FULL: u32 = 100;
-/// Values looked at in one candidate, and bytes looked at at either end of a string: enough to rank candidates,
-/// and a bound on the time however many and however large they are.
+/// What may be looked at, in values and in pieces of 64 bytes: in one candidate, in all of them, and in one
+/// candidate after that. It bounds the time however many and however large the candidates are.
 const FUEL: u32 = 2_000;
+const TOTAL_FUEL: u32 = 2_000_000;
+const LAST_FUEL: u32 = 64;
+/// Bytes looked at at either end of a string.
 const ENDS: usize = 512;
 /// Elements looked at in one array.
 const ITEMS: usize = 64;
@@ -20,8 +23,12 @@ pub(crate) fn nearest<'a>(
     live: &CanonicalRequest,
 ) -> Option<usize> {
     let mut best: Option<(u32, usize)> = None;
+    let mut total = TOTAL_FUEL;
     for (index, candidate) in candidates.enumerate() {
-        let likeness = likeness(candidate, live);
+        let fuel = total.clamp(LAST_FUEL, FUEL);
+        let mut scale = Scale { fuel };
+        let likeness = likeness(&mut scale, candidate, live);
+        total = total.saturating_sub(fuel - scale.fuel);
         if best.is_none_or(|(most, _)| likeness > most) {
             best = Some((likeness, index));
         }
@@ -30,8 +37,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// Messages weigh most, then the parameters; a member that the record leaves open agrees.
-fn likeness(recorded: &RecordedRequest, live: &CanonicalRequest) -> u32 {
-    let mut scale = Scale { fuel: FUEL };
+fn likeness(scale: &mut Scale, recorded: &RecordedRequest, live: &CanonicalRequest) -> u32 {
     let text = |recorded: &Option<String>, live: &str| match recorded {
         Some(recorded) if recorded != live => 0,
         _ => FULL,
@@ -58,11 +64,17 @@ struct Scale {
 impl Scale {
     fn values(&mut self, a: &Json, b: &Json) -> u32 {
         let Some(rest) = self.fuel.checked_sub(1) else {
-            return FULL / 2;
+            return 0;
         };
         self.fuel = rest;
         match (a, b) {
-            (Json::String(a), Json::String(b)) => texts(a, b),
+            (Json::String(a), Json::String(b)) => {
+                let pieces = a.len().max(b.len()).min(2 * ENDS) / 64;
+                self.fuel = self
+                    .fuel
+                    .saturating_sub(u32::try_from(pieces).unwrap_or(u32::MAX));
+                texts(a, b)
+            }
             (Json::Number(a), Json::Number(b)) => full_if(number::same(a, b)),
             (Json::Array(a), Json::Array(b)) => self.items(a, b),
             (Json::Object(a), Json::Object(b)) => self.members(a, b),
@@ -225,6 +237,24 @@ mod tests {
             .messages
             .insert(0, crate::json::Json::from("a system prompt"));
         assert_eq!(pick(&candidates[4..], &longer), Some(0));
+    }
+
+    #[test]
+    fn ten_thousand_huge_candidates_are_looked_at_in_bounds() {
+        let words = "many words ".repeat(200);
+        let turns = |first: &str| {
+            let turns: Vec<String> = (0..200)
+                .map(|turn| format!(r#""{first} {turn} {words}""#))
+                .collect();
+            request("m", &format!("[{}]", turns.join(",")), "{}")
+        };
+        let (other, alike) = (recorded(&turns("b")), recorded(&turns("a")));
+        let mut seen = 0_usize;
+        let candidates = (0..10_000)
+            .map(|index| if index == 7 { &alike } else { &other })
+            .inspect(|_| seen += 1);
+        assert_eq!(nearest(candidates, &turns("a")), Some(7));
+        assert_eq!(seen, 10_000);
     }
 
     #[test]
