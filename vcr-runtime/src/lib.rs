@@ -8,3 +8,4 @@ mod session;
 
 pub use error::{Error, ErrorKind, Result};
 pub use model::{Frame, FunctionCall, ToolCall, Usage};
+pub use protocol::Protocol;
