@@ -9,6 +9,8 @@ mod render;
 mod request;
 mod shape;
 mod template;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod unary;
 mod words;
