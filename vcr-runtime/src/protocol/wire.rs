@@ -157,8 +157,8 @@ pub(crate) trait Wire: Sync + Send {
     /// The usual framing of one payload, ready for the wire.
     fn frame(&self, payload: &Json) -> String;
 
-    /// What the protocol usually writes after the last payload of a complete stream.
-    fn trailer(&self) -> &'static str;
+    /// What stands after the last payload of a complete stream; by the template, as some servers leave it out.
+    fn trailer(&self, template: Option<&Json>) -> &'static str;
 
     /// The content type of a streamed answer.
     fn stream_content_type(&self) -> &'static str;

@@ -1,0 +1,82 @@
+use crate::json::{Json, Object, compact};
+use crate::model::CanonicalRequest;
+use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
+
+use super::decode::ChatDecoder;
+use super::{assemble, render, request, unary};
+
+/// The name in cassettes.
+pub(crate) const NAME: &str = "openai-chat";
+pub(crate) const PROVIDER: &str = "openai";
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Chat completions: `POST …/chat/completions`, answered by one body or by server-sent chunks and `[DONE]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenAiChat;
+
+impl Wire for OpenAiChat {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
+        request::canonical(http)
+    }
+
+    fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
+        let essence = content_type?.split(';').next()?.trim();
+        essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::<ChatDecoder>::default()
+    }
+
+    fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
+        unary::read(status, body, out)
+    }
+
+    fn render_unary(&self, answer: &Answer<'_>) -> Json {
+        unary::render(answer)
+    }
+
+    fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {
+        render::stream(answer)
+    }
+
+    fn frame(&self, payload: &Json) -> String {
+        format!("data: {}\n\n", compact(payload))
+    }
+
+    fn trailer(&self, template: Option<&Json>) -> &'static str {
+        let done = template.and_then(|template| template.get("done"));
+        match done.and_then(Json::as_bool) {
+            Some(false) => "",
+            _ => "data: [DONE]\n\n",
+        }
+    }
+
+    fn stream_content_type(&self) -> &'static str {
+        EVENT_STREAM
+    }
+
+    fn assemble(&self, payloads: &[Json]) -> Json {
+        assemble::assemble(payloads)
+    }
+
+    fn comparable(&self, body: &Json) -> Json {
+        let mut body = body.clone();
+        if let Some(members) = body.as_object_mut() {
+            let kept: Object = std::mem::take(members)
+                .into_iter()
+                .filter(|(name, _)| !assemble::is_padding(name))
+                .collect();
+            *members = kept;
+        }
+        assemble::sorted(&body)
+    }
+}

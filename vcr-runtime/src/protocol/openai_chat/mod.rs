@@ -1,0 +1,20 @@
+//! `OpenAI` chat completions and the dialects of it that other servers speak.
+
+mod assemble;
+mod chat;
+mod decode;
+mod delta;
+mod error;
+mod render;
+mod request;
+mod shape;
+mod template;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod unary;
+mod words;
+
+pub(super) use chat::{NAME, OpenAiChat, PROVIDER};
+#[cfg(test)]
+pub(crate) use request::rebuild;

@@ -1,0 +1,5 @@
+mod dialects;
+mod generated;
+mod real;
+mod recorder;
+mod unary;

@@ -1,0 +1,98 @@
+//! Finish reasons and token counts: the provider's words and ours.
+
+use crate::json::{Json, Object};
+use crate::model::Usage;
+
+const PROMPT: &str = "prompt_tokens";
+const COMPLETION: &str = "completion_tokens";
+const TOTAL: &str = "total_tokens";
+
+/// The canonical word for a finish reason. Words that nobody knows stay as they are.
+pub(super) fn canonical_reason(native: &str) -> &str {
+    match native {
+        "stop" | "stop_sequence" | "end_turn" | "eos" | "eos_token" => "stop",
+        "tool_calls" | "function_call" | "tool_use" => "tool_calls",
+        "length" | "max_tokens" | "model_length" => "length",
+        "error" | "insufficient_system_resource" => "error",
+        other => other,
+    }
+}
+
+/// The word for a client of this protocol, for answers that came from elsewhere: SDKs know a closed set.
+pub(super) fn wire_reason(canonical: &str) -> &str {
+    match canonical {
+        "pause" => "stop",
+        other => other,
+    }
+}
+
+/// A usage object with at least one count; servers also send objects full of nulls, which say nothing.
+pub(super) fn read_usage(usage: &Json) -> Option<Usage> {
+    let members = usage.as_object()?;
+    let count = |name| members.get(name).and_then(Json::as_u64);
+    let (prompt, completion, total) = (count(PROMPT), count(COMPLETION), count(TOTAL));
+    if prompt.or(completion).or(total).is_none() {
+        return None;
+    }
+    let mut read = Usage::new(prompt.unwrap_or(0), completion.unwrap_or(0));
+    read.total_tokens = total.unwrap_or(read.total_tokens);
+    read.details = members
+        .iter()
+        // A count of a wrong type is kept as a detail, so that it is written back.
+        .filter(|(name, value)| !is_count(name) || value.as_u64().is_none())
+        .cloned()
+        .collect();
+    Some(read)
+}
+
+pub(super) fn write_usage(usage: &Usage) -> Object {
+    let mut members = Object::new();
+    members.push(PROMPT, usage.prompt_tokens);
+    members.push(COMPLETION, usage.completion_tokens);
+    members.push(TOTAL, usage.total_tokens);
+    for (name, value) in usage.details.iter() {
+        members.set(name.clone(), value.clone());
+    }
+    members
+}
+
+fn is_count(name: &str) -> bool {
+    [PROMPT, COMPLETION, TOTAL].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{compact, parse};
+
+    #[test]
+    fn usage_is_read_and_written_back() {
+        let text = r#"{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13,"cost":0.10,"completion_tokens_details":{"reasoning_tokens":2}}"#;
+        let usage = read_usage(&parse(text).unwrap()).unwrap();
+        assert_eq!((usage.prompt_tokens, usage.completion_tokens, usage.total_tokens), (9, 4, 13));
+        assert_eq!(compact(&Json::Object(write_usage(&usage))), text);
+    }
+
+    #[test]
+    fn a_missing_total_is_the_sum_and_counts_of_wrong_types_survive() {
+        let usage = read_usage(&parse(r#"{"prompt_tokens":9,"completion_tokens":null}"#).unwrap()).unwrap();
+        assert_eq!(usage.total_tokens, 9);
+        assert_eq!(write_usage(&usage).get(COMPLETION), Some(&Json::Null));
+        assert_eq!(read_usage(&parse(r#"{"prompt_tokens":null}"#).unwrap()), None);
+        assert_eq!(read_usage(&Json::Null), None);
+    }
+
+    #[test]
+    fn reasons_have_canonical_words() {
+        for (native, canonical) in [
+            ("stop", "stop"),
+            ("function_call", "tool_calls"),
+            ("model_length", "length"),
+            ("insufficient_system_resource", "error"),
+            ("content_filter", "content_filter"),
+            ("brand_new", "brand_new"),
+        ] {
+            assert_eq!(canonical_reason(native), canonical);
+        }
+    }
+}
