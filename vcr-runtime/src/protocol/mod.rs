@@ -3,11 +3,13 @@
 mod framing;
 mod ndjson;
 mod openai_chat;
+mod plain;
 mod registry;
 mod sse;
 mod wire;
 
 pub(crate) use framing::Framer;
+pub(crate) use plain::plain_request;
 pub use registry::Protocol;
 pub(crate) use registry::{find, provider_of, recognise, wires};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

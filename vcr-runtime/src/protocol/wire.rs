@@ -14,6 +14,19 @@ pub(crate) enum Framing {
     Opaque,
 }
 
+impl Framing {
+    /// The framing of a content type; `None` when its body is one whole.
+    pub(crate) fn of(content_type: Option<&str>) -> Option<Self> {
+        let media_type = content_type?.split(';').next()?.trim().to_ascii_lowercase();
+        match media_type.as_str() {
+            "text/event-stream" => Some(Self::Sse),
+            "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Some(Self::Ndjson),
+            "application/vnd.amazon.eventstream" => Some(Self::Opaque),
+            _ => None,
+        }
+    }
+}
+
 /// The parts of an HTTP request that a protocol looks at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HttpRequest<'a> {
@@ -159,6 +172,11 @@ pub(crate) trait Wire: Sync + Send {
 
     /// What stands after the last payload of a complete stream; by the template, as some servers leave it out.
     fn trailer(&self, template: Option<&Json>) -> &'static str;
+
+    /// The payload that only marks the end of a stream; empty where the protocol has none.
+    fn end_marker(&self) -> &'static str {
+        ""
+    }
 
     /// The content type of a streamed answer.
     fn stream_content_type(&self) -> &'static str;

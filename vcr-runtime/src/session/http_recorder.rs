@@ -137,7 +137,7 @@ impl Recording for HttpRecorder {
         if let Some(framing) = framing {
             self.reading = Reading::Events {
                 framer: Framer::new(framing),
-                decoder: self.wire.filter(|_| status < 400).map(Wire::decoder),
+                decoder: self.wire.filter(|_| status < 400).map(|wire| wire.decoder()),
                 pieces: Vec::new(),
                 payloads: Vec::new(),
             };

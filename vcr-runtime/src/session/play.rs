@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::exchange::{Pace, Playback, PlaybackBody};
+use super::failure::status_of;
 use super::http_recorder::TRANSPORT;
 use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
@@ -58,7 +59,7 @@ impl Played {
         let wants_stream = live.stream() || wire.is_none();
         let body = match (&call.raw, wire) {
             (Some(raw), _) if streamed == wants_stream || is_http_error(call) || wire.is_none() => {
-                raw_body(&raw.body, wire, total, streamed)
+                raw_body(call, &raw.body, wire, total, streamed)
             }
             (_, Some(wire)) => self.rendered(wire, &live.model, wants_stream && !is_http_error(call), total),
             (_, None) => PlaybackBody::Whole(total, Vec::new()),
@@ -92,14 +93,15 @@ impl Played {
             sum += frame.delta_us;
             due.push(Duration::from_micros(sum));
         }
+        let template = call.template.as_ref();
         let at = |index: usize| due.get(index).or(due.last()).copied().unwrap_or_default();
         let mut pieces: Vec<(Duration, Vec<u8>)> = wire
             .render_stream(&answer)
             .into_iter()
             .map(|(index, payload)| (at(index), wire.frame(&payload).into_bytes()))
             .collect();
-        if call.boundary.is_none() && !wire.trailer().is_empty() {
-            pieces.push((at(usize::MAX), wire.trailer().as_bytes().to_vec()));
+        if call.boundary.is_none() && !wire.trailer(template).is_empty() {
+            pieces.push((at(usize::MAX), wire.trailer(template).as_bytes().to_vec()));
         }
         PlaybackBody::Pieces(pieces)
     }
@@ -124,7 +126,8 @@ pub(crate) fn check_shape(call: &Call, live: &CanonicalRequest, wire: Option<&'s
 }
 
 /// The body from the raw layer.
-fn raw_body(raw: &RawBody, wire: Option<&'static dyn Wire>, total: Duration, streamed: bool) -> PlaybackBody {
+fn raw_body(call: &Call, raw: &RawBody, wire: Option<&'static dyn Wire>, total: Duration, streamed: bool) -> PlaybackBody {
+    let template = call.template.as_ref();
     match (raw, wire) {
         (RawBody::Unary(body), _) => PlaybackBody::Whole(total, compact(body).into_bytes()),
         (RawBody::Chunks { chunks, offsets_us }, Some(wire)) => {
@@ -136,8 +139,8 @@ fn raw_body(raw: &RawBody, wire: Option<&'static dyn Wire>, total: Duration, str
                 .enumerate()
                 .map(|(index, chunk)| (at(index), wire.frame(chunk).into_bytes()))
                 .collect();
-            if !wire.trailer().is_empty() {
-                pieces.push((at(usize::MAX), wire.trailer().as_bytes().to_vec()));
+            if !wire.trailer(template).is_empty() {
+                pieces.push((at(usize::MAX), wire.trailer(template).as_bytes().to_vec()));
             }
             PlaybackBody::Pieces(pieces)
         }
@@ -194,9 +197,11 @@ fn breaks_off(call: &Call) -> bool {
 /// The head; for calls without one, the plausible one.
 fn head(call: &Call, wire: Option<&'static dyn Wire>, events: bool) -> HttpHead {
     let mut head = call.http.clone().unwrap_or_else(|| HttpHead {
-        status: call.boundary.as_ref().and_then(|boundary| boundary.status).unwrap_or_else(|| {
-            if call.boundary.as_ref().is_some_and(|boundary| boundary.kind == BoundaryKind::Http) { 500 } else { 200 }
-        }),
+        status: match &call.boundary {
+            // Nothing came before the error: over HTTP that is an error status.
+            Some(boundary) if call.frames.is_empty() || boundary.kind == BoundaryKind::Http => status_of(boundary),
+            _ => 200,
+        },
         headers: Vec::new(),
     });
     let usual = match wire {

@@ -25,7 +25,6 @@ pub(crate) fn keep(
     request: &CanonicalRequest,
     evidence: Evidence,
     include: IncludeRaw,
-    secret_in_frames: bool,
     redactor: &Redactor,
 ) {
     if matches!(evidence, Evidence::Nothing) {
@@ -52,11 +51,7 @@ pub(crate) fn keep(
             if include == IncludeRaw::Auto && let Some(loss) = loss {
                 note(call, &format!("raw kept: {loss}"));
             }
-            if secret_in_frames {
-                note(call, "raw dropped: a secret stood in it across several chunks");
-                return;
-            }
-            call.raw = redacted(layer(wire, evidence), redactor);
+            call.raw = redacted(layer(wire, call.template.as_ref(), evidence), redactor);
             if call.raw.is_none() {
                 note(call, "raw dropped: a secret stood in it across several chunks");
             }
@@ -142,13 +137,13 @@ fn first_difference(wired: &Json, rendered: &Json, path: String) -> Option<Strin
 }
 
 /// The raw layer of a call whose protocol is known: the seed's form where it gives back the same bytes.
-fn layer(wire: &dyn Wire, evidence: Evidence) -> Raw {
+fn layer(wire: &dyn Wire, template: Option<&Json>, evidence: Evidence) -> Raw {
     let body = match evidence {
         Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
             Some(body) => RawBody::Unary(body),
             None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
         },
-        Evidence::Stream { pieces, payloads } => match usual(wire, &pieces, &payloads) {
+        Evidence::Stream { pieces, payloads } => match usual(wire, template, &pieces, &payloads) {
             Some(body) => body,
             None => RawBody::Transcript(pieces),
         },
@@ -176,7 +171,7 @@ fn exact_json(bytes: &[u8]) -> Option<Json> {
 }
 
 /// `stream_chunks`, when the protocol's usual framing of them gives back the bytes that came.
-fn usual(wire: &dyn Wire, pieces: &[Piece], payloads: &[(u64, String)]) -> Option<RawBody> {
+fn usual(wire: &dyn Wire, template: Option<&Json>, pieces: &[Piece], payloads: &[(u64, String)]) -> Option<RawBody> {
     let mut chunks = Vec::with_capacity(payloads.len());
     let mut offsets_us = Vec::with_capacity(payloads.len());
     let mut text = String::new();
@@ -189,7 +184,7 @@ fn usual(wire: &dyn Wire, pieces: &[Piece], payloads: &[(u64, String)]) -> Optio
         chunks.push(chunk);
         offsets_us.push(*offset);
     }
-    text.push_str(wire.trailer());
+    text.push_str(wire.trailer(template));
     let mut rest = text.as_bytes();
     for piece in pieces {
         rest = rest.strip_prefix(piece.bytes.as_slice())?;
@@ -204,11 +199,14 @@ fn redacted(mut raw: Raw, redactor: &Redactor) -> Option<Raw> {
             redactor.json(body);
         }
         RawBody::Chunks { chunks, .. } => {
-            for chunk in chunks {
-                redactor.json(chunk);
-            }
+            redactor.stream(chunks);
         }
         RawBody::Transcript(pieces) => {
+            if let [piece] = pieces.as_mut_slice()
+                && let Some(body) = without_secret_members(&piece.bytes, redactor)
+            {
+                return Some(Raw { body: RawBody::Unary(body) });
+            }
             for piece in pieces.iter_mut() {
                 if let Ok(text) = std::str::from_utf8(&piece.bytes)
                     && let std::borrow::Cow::Owned(clean) = redactor.text(text)
@@ -224,4 +222,10 @@ fn redacted(mut raw: Raw, redactor: &Redactor) -> Option<Raw> {
         }
     }
     Some(raw)
+}
+
+/// A JSON body that held secrets by the names of its members, without them; its white space goes with them.
+fn without_secret_members(bytes: &[u8], redactor: &Redactor) -> Option<Json> {
+    let mut body = parse(std::str::from_utf8(bytes).ok()?.trim()).ok()?;
+    redactor.json(&mut body).then_some(body)
 }

@@ -35,7 +35,7 @@ pub(crate) enum Ending {
 }
 
 /// What only an HTTP front knows about the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Wired {
     pub(crate) wire: Option<&'static dyn Wire>,
     pub(crate) head: Option<HttpHead>,
@@ -92,6 +92,11 @@ impl CallRecorder {
     /// Microseconds since the call started.
     pub(crate) fn now_us(&self) -> u64 {
         micros(self.clock.elapsed())
+    }
+
+    /// The headers of the answer that are kept.
+    pub(crate) fn headers(&self, headers: &[(String, String)]) -> Vec<(String, String)> {
+        self.tape.redactor().headers(headers)
     }
 
     /// Whether the caller asked for a stream.
@@ -160,8 +165,9 @@ impl CallRecorder {
             note: wired.odd,
             ..Call::default()
         };
-        let secret_in_frames = self.tape.redactor().call(&mut call);
-        raw::keep(&mut call, wired.wire, &request, wired.evidence, self.keep.include_raw, secret_in_frames, self.tape.redactor());
+        let redactor = self.tape.redactor();
+        raw::keep(&mut call, wired.wire, &request, wired.evidence, self.keep.include_raw, redactor);
+        redactor.call(&mut call);
         call.request = RecordedRequest::recorded(request, hash);
         self.tape.record(self.slot.index, call);
     }

@@ -11,7 +11,7 @@ use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
 use super::tape::{Found, Label, Role, Tape, Tapes};
 use crate::canon::{self, IgnorePaths};
-use crate::config::{Environment, Layer, Mode, ProjectFile, Settings};
+use crate::config::{Chaos, Environment, Jitter, Layer, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
@@ -20,7 +20,6 @@ use crate::protocol::Wire;
 use crate::redact::Redactor;
 
 /// Everything that a session is opened with.
-#[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) place: Place<'static>,
     /// In order of precedence, the strongest first.
@@ -79,17 +78,18 @@ impl Session {
         let project = ProjectFile::load(Path::new(manifest_dir))?;
         let layers: Vec<&Layer> = opening.layers.iter().collect();
         let mut settings = Settings::resolve(&layers, environment, &project, opening.default_mode)?;
-        if settings.chaos.is_jitter() && settings.chaos_seed.is_none() {
-            settings.chaos_seed = Some(crate::config::Jitter::fresh_seed());
+        let draws = matches!(settings.chaos, Chaos::Jitter { .. });
+        if draws && settings.chaos_seed.is_none() {
+            settings.chaos_seed = Some(Jitter::fresh_seed());
         }
         let mut ledger = Ledger::default();
         for warning in environment.warnings() {
             ledger.note(warning);
         }
-        if let (true, Some(seed)) = (settings.chaos.is_jitter(), settings.chaos_seed) {
+        if let (true, Some(seed)) = (draws, settings.chaos_seed) {
             ledger.note(format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}"));
         }
-        let redactor = Arc::new(Redactor::new(&project.redact, environment));
+        let redactor = Arc::new(Redactor::new(&project.redact, environment)?);
         Ok(Self {
             place: opening.place,
             layers: opening.layers,

@@ -244,7 +244,9 @@ impl Tape {
     fn write(&self, target: &Path, take: &Take) -> Result<Saved> {
         let head = Head { scenario: &self.label.scenario, test: self.label.test.as_deref() };
         let redactor = &self.redactor;
-        cassette::save(&self.path, target, head, take, &|text| redactor.scan(text).map(|hit| hit.to_string()))
+        cassette::save(&self.path, target, head, take, &|text| redactor
+                .scan(text)
+                .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule)))
     }
 }
 

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -121,20 +122,16 @@ type Polled = Poll<Option<Result<Frame, CallError>>>;
 impl Replayed {
     fn poll(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Polled {
         let Some(frame) = self.call.frames.get(self.next) else {
-            let failure = self.call.boundary.as_ref().filter(|boundary| is_failure(boundary));
-            return Poll::Ready(match failure {
-                Some(boundary) => {
-                    if self.call.frames.is_empty() {
-                        let total = self.call.metrics.map_or(0, |metrics| metrics.total_us);
-                        std::task::ready!(self.wait(context, Duration::from_micros(total)));
-                    }
-                    Some(Err(Failure::from_boundary(boundary).into()))
-                }
-                None => {
-                    usage.clone_from(&self.call.usage);
-                    None
-                }
-            });
+            let call = Arc::clone(&self.call);
+            let Some(boundary) = call.boundary.as_ref().filter(|boundary| is_failure(boundary)) else {
+                usage.clone_from(&call.usage);
+                return Poll::Ready(None);
+            };
+            if call.frames.is_empty() {
+                let total = call.metrics.map_or(0, |metrics| metrics.total_us);
+                std::task::ready!(self.wait(context, Duration::from_micros(total)));
+            }
+            return Poll::Ready(Some(Err(Failure::from_boundary(boundary).into())));
         };
         if !self.pace.is_immediate() {
             let due = self.due + frame.delta();
@@ -237,5 +234,3 @@ impl std::fmt::Debug for CompletionStream {
         formatter.debug_struct("CompletionStream").finish_non_exhaustive()
     }
 }
-
-use std::future::Future as _;
