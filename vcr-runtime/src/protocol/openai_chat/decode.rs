@@ -10,7 +10,7 @@ use super::error;
 use super::shape::Shape;
 use super::template::{Level, Place};
 use super::tools::{ToolCalls, index};
-use super::words::{canonical_reason, read_usage};
+use super::words::{canonical_reason, lacking, read_usage};
 
 /// Reads the chunks of one streamed answer.
 #[derive(Debug, Default)]
@@ -89,7 +89,9 @@ impl ChatDecoder {
     }
 
     fn payload(&mut self, payload: &Json, named_error: bool, out: &mut Vec<Event>) {
-        let Some(members) = payload.as_object() else { return };
+        let Some(members) = payload.as_object() else {
+            return;
+        };
         let is_error = named_error || error::find(members);
         let started = !self.choices.is_empty();
         let items = match members.get("choices") {
@@ -109,13 +111,16 @@ impl ChatDecoder {
         let place = match said {
             _ if is_error => Some(Place::Error),
             Some(place) => Some(place),
-            None if items.is_empty() => Some(if started { Place::Tail } else { Place::Prelude }),
-            None => usage.then_some(Place::Tail),
+            None if items.is_empty() && !started && !usage => Some(Place::Prelude),
+            None => (usage || items.is_empty()).then_some(Place::Tail),
         };
         if usage {
             let closes = rests.iter().any(|rest| rest.place == Some(Place::Close));
             let usage_place = Some(Place::Close).filter(|_| closes && !is_error).or(place);
-            self.note_usage(usage_place);
+            if let Some(place @ (Place::Close | Place::Tail | Place::Error)) = usage_place {
+                let lacks = members.get("usage").map(lacking).unwrap_or_default();
+                self.shape.note_usage(place, lacks);
+            }
         }
         self.note(members, place, &rests);
         if is_error {
@@ -127,12 +132,6 @@ impl ChatDecoder {
     fn error(&mut self, payload: &Json, out: &mut Vec<Event>) {
         self.failed = true;
         out.push(Event::Error(error::read(None, payload)));
-    }
-
-    fn note_usage(&mut self, place: Option<Place>) {
-        if let Some(place @ (Place::Close | Place::Tail | Place::Error)) = place {
-            self.shape.note_usage(place);
-        }
     }
 
     fn note(&mut self, members: &Object, place: Option<Place>, rests: &[Rest<'_>]) {
@@ -219,7 +218,11 @@ impl ChatDecoder {
                 && choice.finish.as_ref() != Some(&reason)
             {
                 choice.finish = Some(reason.clone());
-                out.push(Event::Finish { choice: number, reason, native });
+                out.push(Event::Finish {
+                    choice: number,
+                    reason,
+                    native,
+                });
             }
         }
         if members.get("error").is_some_and(|error| !error.is_null()) {

@@ -45,6 +45,16 @@ pub(super) fn read_usage(usage: &Json) -> Option<Usage> {
     Some(read)
 }
 
+/// The counts that a usage object does not state.
+pub(super) fn lacking(usage: &Json) -> Vec<Json> {
+    let lacks = |name: &&str| usage.get(name).is_none();
+    [PROMPT, COMPLETION, TOTAL]
+        .into_iter()
+        .filter(lacks)
+        .map(Json::from)
+        .collect()
+}
+
 pub(super) fn write_usage(usage: &Usage) -> Object {
     let mut members = Object::new();
     members.push(PROMPT, usage.prompt_tokens);
@@ -69,7 +79,10 @@ mod tests {
     fn usage_is_read_and_written_back() {
         let text = r#"{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13,"cost":0.10,"completion_tokens_details":{"reasoning_tokens":2}}"#;
         let usage = read_usage(&parse(text).unwrap()).unwrap();
-        assert_eq!((usage.prompt_tokens, usage.completion_tokens, usage.total_tokens), (9, 4, 13));
+        assert_eq!(
+            (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens),
+            (9, 4, 13)
+        );
         assert_eq!(compact(&Json::Object(write_usage(&usage))), text);
     }
 
