@@ -180,33 +180,14 @@ impl ChatDecoder {
             return None;
         };
         let number = index(item.get("index")).or(u32::try_from(position).ok())?;
-        let known = self.choices.get(&number).is_some();
-        // A blank choice beside an error opens nothing: it is part of the error's payload.
-        let mut tools = match self.choices.get_mut(&number) {
-            Some(choice) => std::mem::take(&mut choice.tools),
-            None => ToolCalls::default(),
-        };
-        let mut delta = match members.get("delta") {
-            Some(Json::Object(delta)) => delta::read(number, delta, &mut tools, out),
-            None | Some(Json::Null) => Delta::default(),
-            Some(other) => {
-                self.odd(&format!("has a delta that is {}", other.kind()));
-                Delta::default()
-            }
-        };
-        if let Some(odd) = delta.odd.take() {
-            self.odd(&odd);
-        }
-        if let Some(key) = delta.reasoning_key {
-            self.shape.note_reasoning(key);
-        }
-        for call in std::mem::take(&mut delta.calls) {
-            self.shape.note_tool_call(call);
-        }
+        let known = self.choices.contains_key(&number);
+        let tools = self.choices.get_mut(&number).map(|choice| &mut choice.tools);
+        let mut tools = tools.map(std::mem::take).unwrap_or_default();
+        let delta = self.delta(number, members, &mut tools, out);
         let finish = self.finish_reason(members);
-        let says = delta.place.is_some() || finish.is_some();
         let place = match (known, finish.is_some()) {
-            (false, _) if is_error && !says => None,
+            // A blank choice beside an error opens nothing: it is part of the error's payload.
+            (false, false) if is_error && delta.place.is_none() => None,
             (false, _) => Some(Place::Open),
             (true, true) => Some(Place::Close),
             (true, false) => delta.place,
@@ -236,6 +217,33 @@ impl ChatDecoder {
             choice: members.iter().filter(is_rest).collect(),
             delta: delta.rest,
         })
+    }
+
+    fn delta<'a>(
+        &mut self,
+        number: u32,
+        choice: &'a Object,
+        tools: &mut ToolCalls,
+        out: &mut Vec<Event>,
+    ) -> Delta<'a> {
+        let mut delta = match choice.get("delta") {
+            Some(Json::Object(members)) => delta::read(number, members, tools, out),
+            None | Some(Json::Null) => Delta::default(),
+            Some(other) => {
+                self.odd(&format!("has a delta that is {}", other.kind()));
+                Delta::default()
+            }
+        };
+        if let Some(odd) = delta.odd.take() {
+            self.odd(&odd);
+        }
+        if let Some(key) = delta.reasoning_key {
+            self.shape.note_reasoning(key);
+        }
+        for call in std::mem::take(&mut delta.calls) {
+            self.shape.note_tool_call(call);
+        }
+        delta
     }
 
     /// The canonical word, and the provider's own where it differs. OpenRouter sends the latter in a member of its own.

@@ -45,7 +45,7 @@ pub(super) fn read<'a>(
             (key, Json::String(_)) if delta.reasoning_key == Some(key) => {}
             (_, Json::Null) => delta.rest.push(member),
             ("content" | "refusal" | "role", Json::String(text)) if text.is_empty() => {
-                delta.rest.push(member)
+                delta.rest.push(member);
             }
             ("content" | "tool_calls", Json::Array(items)) if items.is_empty() => delta.rest.push(member),
             ("content", Json::String(text)) => delta.text(choice, text, out),
@@ -58,7 +58,7 @@ pub(super) fn read<'a>(
                 });
             }
             ("tool_calls", Json::Array(items)) => {
-                items.iter().for_each(|item| delta.tool(choice, item, tools, out))
+                items.iter().for_each(|item| delta.tool(choice, item, tools, out));
             }
             ("function_call", Json::Object(_)) => delta.function_call(choice, value, tools, out),
             ("content" | "refusal" | "tool_calls" | "function_call", other) => {

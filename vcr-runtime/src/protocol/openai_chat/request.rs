@@ -54,7 +54,7 @@ pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
 }
 
 /// The body that [`canonical`] reads back to the same request.
-pub(crate) fn rebuild(request: &CanonicalRequest) -> Json {
+pub(super) fn rebuild(request: &CanonicalRequest) -> Json {
     let mut body = Object::new();
     body.push("model", request.model.as_str());
     body.push("messages", request.messages.clone());

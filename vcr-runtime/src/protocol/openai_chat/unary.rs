@@ -8,7 +8,7 @@ use crate::protocol::{Answer, Event, Tail};
 use super::delta::{REASONING_KEYS, thinking};
 use super::error;
 use super::render::object;
-use super::template::{Level, Origin, Place, Template, usual_tool_call};
+use super::template::{Level, Origin, Place, Template};
 use super::tools::{arguments, index};
 use super::words::{canonical_reason, read_usage, wire_reason, write_usage};
 

@@ -31,9 +31,7 @@ pub(super) fn read_usage(usage: &Json) -> Option<Usage> {
     let members = usage.as_object()?;
     let count = |name| members.get(name).and_then(Json::as_u64);
     let (prompt, completion, total) = (count(PROMPT), count(COMPLETION), count(TOTAL));
-    if prompt.or(completion).or(total).is_none() {
-        return None;
-    }
+    prompt.or(completion).or(total)?;
     let mut read = Usage::new(prompt.unwrap_or(0), completion.unwrap_or(0));
     read.total_tokens = total.unwrap_or(read.total_tokens);
     read.details = members
