@@ -80,9 +80,7 @@ pub(crate) fn find(name: &str) -> Option<&'static dyn Wire> {
 
 /// Whose request it is, whatever the path prefix it came under.
 pub(crate) fn recognise(http: &HttpRequest<'_>) -> Option<(&'static dyn Wire, CanonicalRequest)> {
-    WIRES
-        .iter()
-        .find_map(|wire| Some((*wire, wire.request(http)?)))
+    WIRES.iter().find_map(|wire| Some((*wire, wire.request(http)?)))
 }
 
 /// Hosts whose registrable name is not the provider's. A leading dot means every host below.
@@ -102,9 +100,9 @@ const HOSTS: &[(&str, &str)] = &[
 /// `localhost`, names without a dot): the protocol's own name then stands.
 pub(crate) fn provider_of(url: &str) -> Option<String> {
     let host = host_of(url)?;
-    let known = HOSTS.iter().find(|(pattern, _)| {
-        host == *pattern || (pattern.starts_with('.') && host.ends_with(pattern))
-    });
+    let known = HOSTS
+        .iter()
+        .find(|(pattern, _)| host == *pattern || (pattern.starts_with('.') && host.ends_with(pattern)));
     if let Some((_, provider)) = known {
         return Some((*provider).to_owned());
     }
@@ -178,7 +176,10 @@ mod tests {
         };
         let (wire, request) = recognise(&http).unwrap();
         assert_eq!((wire.name(), request.model.as_str()), ("openai-chat", "m"));
-        let other = HttpRequest { path: "/v1/embeddings", ..http };
+        let other = HttpRequest {
+            path: "/v1/embeddings",
+            ..http
+        };
         assert!(recognise(&other).is_none());
     }
 

@@ -132,6 +132,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) frames: &'a [Frame],
     pub(crate) usage: Option<&'a Usage>,
     pub(crate) boundary: Option<&'a Boundary>,
+    /// What [`Tail::template`] was. `None` when another protocol recorded the answer: its template means nothing here.
     pub(crate) template: Option<&'a Json>,
     pub(crate) http: Option<&'a HttpHead>,
     /// The model of the request, for answers without a template.
@@ -150,6 +151,9 @@ pub(crate) trait Wire: Sync + Send {
 
     /// Reads a request; `None` when it is not of this protocol.
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest>;
+
+    /// The request body that [`request`](Self::request) reads back to the same request.
+    fn rebuild(&self, request: &CanonicalRequest) -> Json;
 
     /// How a streamed answer of this content type is framed; `None` when the answer is unary.
     fn framing(&self, content_type: Option<&str>) -> Option<Framing>;

@@ -112,7 +112,10 @@ impl Choice {
             match (last.get_mut(name), value) {
                 // `thinking` holds parts of its own, which continue each other as well.
                 (Some(Json::Array(inner)), Json::Array(more)) => {
-                    let mut nested = Self { content: std::mem::take(inner), ..Self::default() };
+                    let mut nested = Self {
+                        content: std::mem::take(inner),
+                        ..Self::default()
+                    };
                     more.iter().for_each(|part| nested.part(part));
                     *inner = nested.content;
                 }
@@ -128,7 +131,10 @@ impl Choice {
         };
         let text = |value: Option<&Json>| value.and_then(Json::as_str).map(str::to_owned);
         let function = members.get("function");
-        let (id, name) = (text(members.get("id")), text(function.and_then(|function| function.get("name"))));
+        let (id, name) = (
+            text(members.get("id")),
+            text(function.and_then(|function| function.get("name"))),
+        );
         // An SDK trusts an index that is there.
         let number = index(members.get("index"))
             .unwrap_or_else(|| self.calls.fragment(None, id.as_deref(), name.as_deref()).index);
@@ -220,12 +226,15 @@ fn merge(into: &mut Object, name: &str, value: &Json, strings: Strings) {
 /// Elements with an `index` are pieces of the element of that index.
 fn merge_items(known: &mut Vec<Json>, more: &[Json], strings: Strings) {
     for item in more {
-        let slot = item.get("index").filter(|index| !index.is_null()).and_then(|index| {
-            known
-                .iter_mut()
-                .find(|known| known.get("index") == Some(index))
-                .and_then(Json::as_object_mut)
-        });
+        let slot = item
+            .get("index")
+            .filter(|index| !index.is_null())
+            .and_then(|index| {
+                known
+                    .iter_mut()
+                    .find(|known| known.get("index") == Some(index))
+                    .and_then(Json::as_object_mut)
+            });
         match (slot, item.as_object()) {
             (Some(slot), Some(members)) => {
                 for (name, value) in members.iter() {
@@ -300,7 +309,10 @@ mod tests {
             assert_ne!(plain, deltas(&[other]), "{other}");
         }
         assert_ne!(deltas(&[r#"{"content":""}"#]), deltas(&[r#"{"content":null}"#]));
-        assert_ne!(of(&[r#"{"choices":[]}"#]), of(&[r#"{"choices":[],"error":{"message":"m"}}"#]));
+        assert_ne!(
+            of(&[r#"{"choices":[]}"#]),
+            of(&[r#"{"choices":[],"error":{"message":"m"}}"#])
+        );
         assert_ne!(of(&[r#"{"choices":[]}"#]), of(&[r#"{"choices":[]}"#, "1"]));
     }
 
@@ -357,6 +369,9 @@ mod tests {
             r#"{"choices":[{"index":0,"delta":{},"logprobs":{"content":[{"token":"a"}]}}]}"#,
             r#"{"choices":[{"index":0,"delta":{},"logprobs":{"content":[{"token":"b"}]}}]}"#,
         ]);
-        assert!(logprobs.contains(r#"[{"token":"a"},{"token":"b"}]"#), "{logprobs}");
+        assert!(
+            logprobs.contains(r#"[{"token":"a"},{"token":"b"}]"#),
+            "{logprobs}"
+        );
     }
 }

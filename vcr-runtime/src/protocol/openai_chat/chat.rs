@@ -27,6 +27,10 @@ impl Wire for OpenAiChat {
         request::canonical(http)
     }
 
+    fn rebuild(&self, request: &CanonicalRequest) -> Json {
+        request::rebuild(request)
+    }
+
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
         let essence = content_type?.split(';').next()?.trim();
         essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)

@@ -10,7 +10,7 @@ use super::error;
 use super::shape::Shape;
 use super::template::{Level, Place};
 use super::tools::{ToolCalls, index};
-use super::words::{canonical_reason, read_usage};
+use super::words::{canonical_reason, lacking, read_usage};
 
 /// Reads the chunks of one streamed answer.
 #[derive(Debug, Default)]
@@ -89,7 +89,9 @@ impl ChatDecoder {
     }
 
     fn payload(&mut self, payload: &Json, named_error: bool, out: &mut Vec<Event>) {
-        let Some(members) = payload.as_object() else { return };
+        let Some(members) = payload.as_object() else {
+            return;
+        };
         let is_error = named_error || error::find(members);
         let started = !self.choices.is_empty();
         let items = match members.get("choices") {
@@ -109,13 +111,16 @@ impl ChatDecoder {
         let place = match said {
             _ if is_error => Some(Place::Error),
             Some(place) => Some(place),
-            None if items.is_empty() => Some(if started { Place::Tail } else { Place::Prelude }),
-            None => usage.then_some(Place::Tail),
+            None if items.is_empty() && !started && !usage => Some(Place::Prelude),
+            None => (usage || items.is_empty()).then_some(Place::Tail),
         };
         if usage {
             let closes = rests.iter().any(|rest| rest.place == Some(Place::Close));
             let usage_place = Some(Place::Close).filter(|_| closes && !is_error).or(place);
-            self.note_usage(usage_place);
+            if let Some(place @ (Place::Close | Place::Tail | Place::Error)) = usage_place {
+                let lacks = members.get("usage").map(lacking).unwrap_or_default();
+                self.shape.note_usage(place, lacks);
+            }
         }
         self.note(members, place, &rests);
         if is_error {
@@ -127,12 +132,6 @@ impl ChatDecoder {
     fn error(&mut self, payload: &Json, out: &mut Vec<Event>) {
         self.failed = true;
         out.push(Event::Error(error::read(None, payload)));
-    }
-
-    fn note_usage(&mut self, place: Option<Place>) {
-        if let Some(place @ (Place::Close | Place::Tail | Place::Error)) = place {
-            self.shape.note_usage(place);
-        }
     }
 
     fn note(&mut self, members: &Object, place: Option<Place>, rests: &[Rest<'_>]) {
@@ -181,14 +180,54 @@ impl ChatDecoder {
             return None;
         };
         let number = index(item.get("index")).or(u32::try_from(position).ok())?;
-        let known = self.choices.get(&number).is_some();
-        // A blank choice beside an error opens nothing: it is part of the error's payload.
-        let mut tools = match self.choices.get_mut(&number) {
-            Some(choice) => std::mem::take(&mut choice.tools),
-            None => ToolCalls::default(),
+        let known = self.choices.contains_key(&number);
+        let tools = self.choices.get_mut(&number).map(|choice| &mut choice.tools);
+        let mut tools = tools.map(std::mem::take).unwrap_or_default();
+        let delta = self.delta(number, members, &mut tools, out);
+        let finish = self.finish_reason(members);
+        let place = match (known, finish.is_some()) {
+            // A blank choice beside an error opens nothing: it is part of the error's payload.
+            (false, false) if is_error && delta.place.is_none() => None,
+            (false, _) => Some(Place::Open),
+            (true, true) => Some(Place::Close),
+            (true, false) => delta.place,
         };
-        let mut delta = match members.get("delta") {
-            Some(Json::Object(delta)) => delta::read(number, delta, &mut tools, out),
+        if known || place.is_some() {
+            let choice = self.choices.entry(number).or_default();
+            choice.tools = tools;
+            if let Some((reason, native)) = finish
+                && choice.finish.as_ref() != Some(&reason)
+            {
+                choice.finish = Some(reason.clone());
+                out.push(Event::Finish {
+                    choice: number,
+                    reason,
+                    native,
+                });
+            }
+        }
+        if members.get("error").is_some_and(|error| !error.is_null()) {
+            self.error(item, out);
+        }
+        let is_rest = |(name, _): &&(String, Json)| {
+            !["index", "delta", "finish_reason", "native_finish_reason"].contains(&name.as_str())
+        };
+        Some(Rest {
+            place,
+            choice: members.iter().filter(is_rest).collect(),
+            delta: delta.rest,
+        })
+    }
+
+    fn delta<'a>(
+        &mut self,
+        number: u32,
+        choice: &'a Object,
+        tools: &mut ToolCalls,
+        out: &mut Vec<Event>,
+    ) -> Delta<'a> {
+        let mut delta = match choice.get("delta") {
+            Some(Json::Object(members)) => delta::read(number, members, tools, out),
             None | Some(Json::Null) => Delta::default(),
             Some(other) => {
                 self.odd(&format!("has a delta that is {}", other.kind()));
@@ -204,35 +243,7 @@ impl ChatDecoder {
         for call in std::mem::take(&mut delta.calls) {
             self.shape.note_tool_call(call);
         }
-        let finish = self.finish_reason(members);
-        let says = delta.place.is_some() || finish.is_some();
-        let place = match (known, finish.is_some()) {
-            (false, _) if is_error && !says => None,
-            (false, _) => Some(Place::Open),
-            (true, true) => Some(Place::Close),
-            (true, false) => delta.place,
-        };
-        if known || place.is_some() {
-            let choice = self.choices.entry(number).or_default();
-            choice.tools = tools;
-            if let Some((reason, native)) = finish
-                && choice.finish.as_ref() != Some(&reason)
-            {
-                choice.finish = Some(reason.clone());
-                out.push(Event::Finish { choice: number, reason, native });
-            }
-        }
-        if members.get("error").is_some_and(|error| !error.is_null()) {
-            self.error(item, out);
-        }
-        let is_rest = |(name, _): &&(String, Json)| {
-            !["index", "delta", "finish_reason", "native_finish_reason"].contains(&name.as_str())
-        };
-        Some(Rest {
-            place,
-            choice: members.iter().filter(is_rest).collect(),
-            delta: delta.rest,
-        })
+        delta
     }
 
     /// The canonical word, and the provider's own where it differs. OpenRouter sends the latter in a member of its own.

@@ -22,9 +22,16 @@ pub(super) struct Delta<'a> {
 /// Members that carry reasoning; of two in one delta the first is taken, the other then shows in the comparison.
 pub(super) const REASONING_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
 
-pub(super) fn read<'a>(choice: u32, members: &'a Object, tools: &mut ToolCalls, out: &mut Vec<Event>) -> Delta<'a> {
+pub(super) fn read<'a>(
+    choice: u32,
+    members: &'a Object,
+    tools: &mut ToolCalls,
+    out: &mut Vec<Event>,
+) -> Delta<'a> {
     let mut delta = Delta {
-        reasoning_key: REASONING_KEYS.into_iter().find(|key| text(members, key).is_some()),
+        reasoning_key: REASONING_KEYS
+            .into_iter()
+            .find(|key| text(members, key).is_some()),
         ..Delta::default()
     };
     if let Some(key) = delta.reasoning_key {
@@ -37,18 +44,27 @@ pub(super) fn read<'a>(choice: u32, members: &'a Object, tools: &mut ToolCalls, 
         match (name.as_str(), value) {
             (key, Json::String(_)) if delta.reasoning_key == Some(key) => {}
             (_, Json::Null) => delta.rest.push(member),
-            ("content" | "refusal" | "role", Json::String(text)) if text.is_empty() => delta.rest.push(member),
+            ("content" | "refusal" | "role", Json::String(text)) if text.is_empty() => {
+                delta.rest.push(member);
+            }
             ("content" | "tool_calls", Json::Array(items)) if items.is_empty() => delta.rest.push(member),
             ("content", Json::String(text)) => delta.text(choice, text, out),
             ("content", Json::Array(parts)) => parts.iter().for_each(|part| delta.part(choice, part, out)),
             ("refusal", Json::String(text)) => {
                 delta.carries(Place::Refusal);
-                out.push(Event::Refusal { choice, text: text.clone() });
+                out.push(Event::Refusal {
+                    choice,
+                    text: text.clone(),
+                });
             }
-            ("tool_calls", Json::Array(items)) => items.iter().for_each(|item| delta.tool(choice, item, tools, out)),
+            ("tool_calls", Json::Array(items)) => {
+                items.iter().for_each(|item| delta.tool(choice, item, tools, out));
+            }
             ("function_call", Json::Object(_)) => delta.function_call(choice, value, tools, out),
             ("content" | "refusal" | "tool_calls" | "function_call", other) => {
-                delta.odd.get_or_insert_with(|| format!("has {name} that is {}", other.kind()));
+                delta
+                    .odd
+                    .get_or_insert_with(|| format!("has {name} that is {}", other.kind()));
             }
             _ => delta.rest.push(member),
         }
@@ -67,13 +83,20 @@ impl Delta<'_> {
 
     fn text(&mut self, choice: u32, text: &str, out: &mut Vec<Event>) {
         self.carries(Place::Text);
-        out.push(Event::Text { choice, text: text.to_owned() });
+        out.push(Event::Text {
+            choice,
+            text: text.to_owned(),
+        });
     }
 
     /// A part of a content array, as Mistral sends them.
     fn part(&mut self, choice: u32, part: &Json, out: &mut Vec<Event>) {
         match part.get("type").and_then(Json::as_str) {
-            Some("text") => self.text(choice, part.get("text").and_then(Json::as_str).unwrap_or_default(), out),
+            Some("text") => self.text(
+                choice,
+                part.get("text").and_then(Json::as_str).unwrap_or_default(),
+                out,
+            ),
             Some("thinking") => {
                 self.reasoning_key.get_or_insert("thinking");
                 self.carries(Place::Reasoning);
@@ -82,14 +105,18 @@ impl Delta<'_> {
             }
             _ => {
                 self.carries(Place::Text);
-                out.push(Event::Native { choice, block: part.clone() });
+                out.push(Event::Native {
+                    choice,
+                    block: part.clone(),
+                });
             }
         }
     }
 
     fn tool(&mut self, choice: u32, item: &Json, tools: &mut ToolCalls, out: &mut Vec<Event>) {
         let Some(members) = item.as_object() else {
-            self.odd.get_or_insert_with(|| format!("has a tool call that is {}", item.kind()));
+            self.odd
+                .get_or_insert_with(|| format!("has a tool call that is {}", item.kind()));
             return;
         };
         self.carries(Place::Tool);
@@ -97,7 +124,9 @@ impl Delta<'_> {
         let fragment = tools.fragment(
             index(members.get("index")),
             members.get("id").and_then(Json::as_str),
-            function.and_then(|function| function.get("name")).and_then(Json::as_str),
+            function
+                .and_then(|function| function.get("name"))
+                .and_then(Json::as_str),
         );
         if fragment.is_new {
             let is_rest = |(name, _): &&(String, Json)| !["index", "id", "function"].contains(&name.as_str());

@@ -75,7 +75,11 @@ pub(super) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
         _ => Some(&mut body),
     };
     if let Some(error) = error.and_then(Json::as_object_mut) {
-        let name = if error.get("detail").is_some() { "detail" } else { "message" };
+        let name = if error.get("detail").is_some() {
+            "detail"
+        } else {
+            "message"
+        };
         error.set(name, boundary.message.as_str());
     }
     body
@@ -104,8 +108,18 @@ mod tests {
         (error.error_type, error.message, error.status, error.code)
     }
 
-    fn expected(error_type: &str, message: &str, status: Option<u16>, code: Option<&str>) -> (String, String, Option<u16>, Option<String>) {
-        (error_type.to_owned(), message.to_owned(), status, code.map(str::to_owned))
+    fn expected(
+        error_type: &str,
+        message: &str,
+        status: Option<u16>,
+        code: Option<&str>,
+    ) -> (String, String, Option<u16>, Option<String>) {
+        (
+            error_type.to_owned(),
+            message.to_owned(),
+            status,
+            code.map(str::to_owned),
+        )
     }
 
     #[test]
@@ -114,7 +128,10 @@ mod tests {
             told(r#"{"error":{"message":"m","type":"t","param":null,"code":"c"}}"#),
             expected("t", "m", None, Some("c"))
         );
-        assert_eq!(told(r#"{"error":{"code":502,"message":"m"}}"#), expected("error", "m", Some(502), Some("502")));
+        assert_eq!(
+            told(r#"{"error":{"code":502,"message":"m"}}"#),
+            expected("error", "m", Some(502), Some("502"))
+        );
         assert_eq!(
             told(r#"{"error":{"message":"m","type":"t","code":"c","status_code":400}}"#),
             expected("t", "m", Some(400), Some("c"))
@@ -123,10 +140,16 @@ mod tests {
             told(r#"{"object":"error","message":"m","type":"t","code":"3051","raw_status_code":422}"#),
             expected("t", "m", Some(422), Some("3051"))
         );
-        assert_eq!(told(r#"{"detail":[{"loc":["x"]}]}"#), expected("error", r#"[{"loc":["x"]}]"#, None, None));
+        assert_eq!(
+            told(r#"{"detail":[{"loc":["x"]}]}"#),
+            expected("error", r#"[{"loc":["x"]}]"#, None, None)
+        );
         assert_eq!(told(r#"{"detail":"m"}"#), expected("error", "m", None, None));
         assert_eq!(told(r#"{"error":"m"}"#), expected("error", "m", None, None));
-        assert_eq!(told(r#""Bad Gateway""#), expected("error", "Bad Gateway", None, None));
+        assert_eq!(
+            told(r#""Bad Gateway""#),
+            expected("error", "Bad Gateway", None, None)
+        );
         assert_eq!(
             told(r#"[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}}]"#),
             expected("RESOURCE_EXHAUSTED", "m", Some(429), Some("429"))
@@ -145,7 +168,10 @@ mod tests {
             code: None,
         };
         for (body, edited) in [
-            (r#"{"error":{"message":"m","x":1}}"#, r#"{"error":{"message":"new","x":1}}"#),
+            (
+                r#"{"error":{"message":"m","x":1}}"#,
+                r#"{"error":{"message":"new","x":1}}"#,
+            ),
             (r#"{"error":"m","x":1}"#, r#"{"error":"new","x":1}"#),
             (r#"{"message":"m"}"#, r#"{"message":"new"}"#),
             (r#"{"detail":[1]}"#, r#"{"detail":"new"}"#),

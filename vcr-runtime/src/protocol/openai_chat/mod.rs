@@ -16,5 +16,3 @@ mod unary;
 mod words;
 
 pub(super) use chat::{NAME, OpenAiChat, PROVIDER};
-#[cfg(test)]
-pub(crate) use request::rebuild;

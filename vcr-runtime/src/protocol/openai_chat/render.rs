@@ -4,9 +4,9 @@ use crate::json::{Json, Object};
 use crate::model::{Boundary, BoundaryKind, Frame, ToolCall};
 use crate::protocol::Answer;
 
+use super::error;
 use super::template::{Level, Origin, Place, Template};
 use super::words::{wire_reason, write_usage};
-use super::error;
 
 /// Names that recordings give to failures of the transport; those are replayed as such, not told in the stream.
 const TRANSPORT: [&str; 4] = ["connect", "timeout", "reset", "body"];
@@ -64,7 +64,11 @@ impl<'a> Painter<'a> {
             self.member(Place::Text, frame.choice, "content", frame.chunk.as_str().into());
         }
         // A block of another protocol means nothing to this one's clients.
-        if let Some(block) = frame.native.clone().filter(|_| self.template.origin != Origin::Nowhere) {
+        if let Some(block) = frame
+            .native
+            .clone()
+            .filter(|_| self.template.origin != Origin::Nowhere)
+        {
             self.member(Place::Text, frame.choice, "content", Json::Array(vec![block]));
         }
         if let Some(text) = frame.refusal.as_deref().filter(|text| !text.is_empty()) {
@@ -85,9 +89,9 @@ impl<'a> Painter<'a> {
         self.choices.insert(choice, 0);
         let mut delta = self.template.level(Place::Open, Level::Delta);
         if self.template.origin != Origin::Stream {
-            let mut own = self.answer.frames.iter().filter(|frame| frame.choice == choice);
-            let only_tools = own.clone().all(|frame| frame.chunk.is_empty())
-                && own.any(|frame| !frame.tool_calls.is_empty());
+            let frames = self.answer.frames;
+            let only_tools = frames.iter().all(|frame| frame.chunk.is_empty())
+                && frames.iter().any(|frame| !frame.tool_calls.is_empty());
             delta.set("role", "assistant");
             delta.set("content", (!only_tools).then_some(""));
         }
@@ -102,7 +106,12 @@ impl<'a> Painter<'a> {
                 self.member(Place::Reasoning, choice, "content", vec![thinking].into());
             }
             key => {
-                self.member(Place::Reasoning, choice, key.unwrap_or("reasoning_content"), text.into());
+                self.member(
+                    Place::Reasoning,
+                    choice,
+                    key.unwrap_or("reasoning_content"),
+                    text.into(),
+                );
             }
         }
     }
@@ -180,7 +189,10 @@ impl<'a> Painter<'a> {
             _ => self.template.identity(self.answer, "chat.completion.chunk"),
         };
         let usage = members.remove("usage");
-        members.push("choices", choice.into_iter().map(Json::Object).collect::<Vec<_>>());
+        members.push(
+            "choices",
+            choice.into_iter().map(Json::Object).collect::<Vec<_>>(),
+        );
         if let Some(usage) = usage {
             members.push("usage", usage);
         }
@@ -191,7 +203,7 @@ impl<'a> Painter<'a> {
         if self.template.usage_on(Place::Close)
             && let Some(close) = self.close
         {
-            set_usage(&mut self.out[close].1, self.answer);
+            self.set_usage(close);
         }
         let has_tail = match self.template.origin {
             Origin::Stream => {
@@ -215,9 +227,8 @@ impl<'a> Painter<'a> {
         } else {
             self.chunk(Place::Tail, None);
         }
-        let is_told = self.template.origin != Origin::Stream || self.template.usage_on(Place::Tail);
-        if let Some((_, tail)) = self.out.last_mut().filter(|_| is_told) {
-            set_usage(tail, self.answer);
+        if self.template.origin != Origin::Stream || self.template.usage_on(Place::Tail) {
+            self.set_usage(self.out.len() - 1);
         }
     }
 
@@ -230,17 +241,29 @@ impl<'a> Painter<'a> {
             (None, _) => error::write(boundary),
         };
         self.out.push((self.at, payload));
-        if self.template.usage_on(Place::Error)
-            && let Some((_, payload)) = self.out.last_mut()
-        {
-            set_usage(payload, self.answer);
+        if self.template.usage_on(Place::Error) {
+            self.set_usage(self.out.len() - 1);
         }
     }
-}
 
-fn set_usage(chunk: &mut Json, answer: &Answer<'_>) {
-    if let (Some(chunk), Some(usage)) = (chunk.as_object_mut(), answer.usage) {
-        chunk.set("usage", write_usage(usage));
+    fn set_usage(&mut self, chunk: usize) {
+        let Some(usage) = self.answer.usage else { return };
+        let mut members = write_usage(usage);
+        let lacking = self
+            .template
+            .get("usage_lacks")
+            .and_then(Json::as_array)
+            .unwrap_or_default();
+        members
+            .0
+            .retain(|(name, _)| lacking.iter().all(|lacks| lacks.as_str() != Some(name)));
+        if let Some(chunk) = self
+            .out
+            .get_mut(chunk)
+            .and_then(|(_, chunk)| chunk.as_object_mut())
+        {
+            chunk.set("usage", members);
+        }
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
 }
 
 /// The body that [`canonical`] reads back to the same request.
-pub(crate) fn rebuild(request: &CanonicalRequest) -> Json {
+pub(super) fn rebuild(request: &CanonicalRequest) -> Json {
     let mut body = Object::new();
     body.push("model", request.model.as_str());
     body.push("messages", request.messages.clone());
@@ -112,7 +112,10 @@ mod tests {
             compact(&Json::Object(request.parameters)),
             r#"{"temperature":0.70,"max_tokens":null,"stream":true,"top_p":1.0,"tools":[{"b":1,"a":2}],"user":null}"#
         );
-        assert_eq!(compact(&Json::Array(request.messages)), r#"[{"role":"user","content":"x"}]"#);
+        assert_eq!(
+            compact(&Json::Array(request.messages)),
+            r#"[{"role":"user","content":"x"}]"#
+        );
     }
 
     #[test]
@@ -135,9 +138,15 @@ mod tests {
             let body = format!(r#"{{"messages":[],"metadata":{metadata}}}"#);
             request("/chat/completions", &body).unwrap().parameters
         };
-        assert_eq!(parameters(r#"{"vcr":"replay","vcr_scenario":"s"}"#).get("metadata"), None);
+        assert_eq!(
+            parameters(r#"{"vcr":"replay","vcr_scenario":"s"}"#).get("metadata"),
+            None
+        );
         let kept = parameters(r#"{"vcr":"replay","run":"1"}"#);
-        assert_eq!(kept.get("metadata").map(compact).as_deref(), Some(r#"{"run":"1"}"#));
+        assert_eq!(
+            kept.get("metadata").map(compact).as_deref(),
+            Some(r#"{"run":"1"}"#)
+        );
         assert!(parameters("{}").get("metadata").is_some());
     }
 
@@ -145,7 +154,10 @@ mod tests {
     fn azure_deployments_name_the_model() {
         let path = "/openai/deployments/my-gpt/chat/completions";
         assert_eq!(request(path, r#"{"messages":[]}"#).unwrap().model, "my-gpt");
-        assert_eq!(request(path, r#"{"messages":[],"model":"m"}"#).unwrap().model, "m");
+        assert_eq!(
+            request(path, r#"{"messages":[],"model":"m"}"#).unwrap().model,
+            "m"
+        );
     }
 
     #[test]
@@ -160,7 +172,12 @@ mod tests {
         ] {
             assert!(request(path, body).is_none(), "{path} {body}");
         }
-        let get = HttpRequest { method: "GET", path: PATH, query: "", body: b"" };
+        let get = HttpRequest {
+            method: "GET",
+            path: PATH,
+            query: "",
+            body: b"",
+        };
         assert!(canonical(&get).is_none());
     }
 }

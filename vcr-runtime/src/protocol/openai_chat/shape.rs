@@ -20,6 +20,7 @@ pub(super) struct Shape {
     /// The last value of members that no chunk can do without, in case their values vary.
     identity: Object,
     usage_on: Vec<Place>,
+    usage_lacks: Vec<Json>,
     reasoning_key: Option<&'static str>,
     native_reason: bool,
     tool_call: Option<Object>,
@@ -55,10 +56,12 @@ impl Shape {
         }
     }
 
-    pub(super) fn note_usage(&mut self, place: Place) {
+    /// A usage was seen in that place, without these counts.
+    pub(super) fn note_usage(&mut self, place: Place, lacks: Vec<Json>) {
         if !self.usage_on.contains(&place) {
             self.usage_on.push(place);
         }
+        self.usage_lacks = lacks;
     }
 
     /// The member that carried reasoning; the first one stands.
@@ -113,6 +116,9 @@ impl Shape {
         if !self.usage_on.is_empty() {
             let places = self.usage_on.iter().map(|place| Json::from(place.name()));
             template.push("usage_on", places.collect::<Vec<_>>());
+        }
+        if !self.usage_lacks.is_empty() {
+            template.push("usage_lacks", self.usage_lacks.clone());
         }
         if let Some(key) = self.reasoning_key.filter(|key| *key != "reasoning_content") {
             template.push("reasoning_key", key);

@@ -13,8 +13,8 @@
 //! `chunk`, `choice` and `delta` are the members of every chunk, of its choice, of its delta. A place adds to them or
 //! overrides them: `prelude` (a chunk before any choice), `open` (a choice's first chunk), `reasoning`, `text`,
 //! `refusal`, `tool` (chunks that carry these), `close` (the chunk with the finish reason), `tail` (the chunk after
-//! that; with a `delta` it has a choice). `usage_on` tells which places carry the usage. `reasoning_key` names the
-//! member that carries reasoning unless it is `reasoning_content`. `native_finish_reason` says that choices have that
+//! that; with a `delta` it has a choice). `usage_on` tells which places carry the usage, `usage_lacks` which of its
+//! three counts are not stated. `reasoning_key` names the member that carries reasoning unless it is `reasoning_content`. `native_finish_reason` says that choices have that
 //! member; `tool_call` what tool calls have besides index, id and function, unless it is `"type": "function"`;
 //! `error` is the payload of an error event; `"done": false` says that no `[DONE]` came.
 

@@ -55,9 +55,8 @@ impl ToolCalls {
 
     /// A second whole call under the index of the first is a call of its own: some servers send 0 for all of them.
     fn by_index(&self, index: u32, id: Option<&str>, name: Option<&str>) -> Option<usize> {
-        let starts_another = |known: &Known| {
-            name.is_some() && id.is_some() && known.id.is_some() && known.id.as_deref() != id
-        };
+        let starts_another =
+            |known: &Known| name.is_some() && id.is_some() && known.id.is_some() && known.id.as_deref() != id;
         let same_index = self.0.iter().position(|known| known.index == index)?;
         if !starts_another(&self.0[same_index]) {
             return Some(same_index);
@@ -129,9 +128,22 @@ mod tests {
 
     #[test]
     fn without_an_index_a_whole_call_is_a_new_one() {
-        assert_eq!(seen(&[(None, Some("c"), Some("f")), (None, Some("d"), Some("f"))]), [0, 1]);
-        assert_eq!(seen(&[(None, None, Some("f")), (None, None, None), (None, None, Some("f"))]), [0, 0, 1]);
-        assert_eq!(seen(&[(None, Some("c"), Some("f")), (None, Some("c"), None)]), [0, 0]);
+        assert_eq!(
+            seen(&[(None, Some("c"), Some("f")), (None, Some("d"), Some("f"))]),
+            [0, 1]
+        );
+        assert_eq!(
+            seen(&[
+                (None, None, Some("f")),
+                (None, None, None),
+                (None, None, Some("f"))
+            ]),
+            [0, 0, 1]
+        );
+        assert_eq!(
+            seen(&[(None, Some("c"), Some("f")), (None, Some("c"), None)]),
+            [0, 0]
+        );
     }
 
     #[test]
@@ -148,9 +160,15 @@ mod tests {
     fn repeated_ids_and_names_are_told_once() {
         let mut calls = ToolCalls::default();
         let first = calls.fragment(Some(0), Some("a"), None);
-        assert_eq!((first.id.as_deref(), first.name, first.is_new), (Some("a"), None, true));
+        assert_eq!(
+            (first.id.as_deref(), first.name, first.is_new),
+            (Some("a"), None, true)
+        );
         let second = calls.fragment(Some(0), Some("a"), Some("f"));
-        assert_eq!((second.id, second.name.as_deref(), second.is_new), (None, Some("f"), false));
+        assert_eq!(
+            (second.id, second.name.as_deref(), second.is_new),
+            (None, Some("f"), false)
+        );
         let third = calls.fragment(Some(0), Some("a"), Some("f"));
         assert_eq!((third.id, third.name), (None, None));
     }

@@ -6,11 +6,11 @@ use crate::model::{Frame, ToolCall, Usage};
 use crate::protocol::{Answer, Event, Tail};
 
 use super::delta::{REASONING_KEYS, thinking};
+use super::error;
 use super::render::object;
-use super::template::{Level, Origin, Place, Template, usual_tool_call};
+use super::template::{Level, Origin, Place, Template};
 use super::tools::{arguments, index};
 use super::words::{canonical_reason, read_usage, wire_reason, write_usage};
-use super::error;
 
 const TEXT: &str = "$text";
 const REASONING: &str = "$reasoning";
@@ -43,12 +43,18 @@ pub(super) fn read(status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
         let status = (status >= 400).then_some(status);
         out.push(Event::Error(error::read(status, body)));
     }
-    Tail { template: Some(template), complete: true, odd }
+    Tail {
+        template: Some(template),
+        complete: true,
+        odd,
+    }
 }
 
 fn take_choice(position: usize, choice: &mut Json, out: &mut Vec<Event>) {
     let number = number_of(position, choice);
-    let Some(members) = choice.as_object_mut() else { return };
+    let Some(members) = choice.as_object_mut() else {
+        return;
+    };
     if let Some(Json::Object(message)) = members.get_mut("message") {
         take_message(number, message, out);
     }
@@ -146,7 +152,11 @@ fn take_parts(choice: u32, parts: &mut [Json], out: &mut Vec<Event>) {
 /// Where the text of a part stands, if in one place.
 fn part_slot(part: &mut Json) -> Option<&mut String> {
     let members = part.as_object_mut()?;
-    let key = if members.get("thinking").is_some() { "thinking" } else { "text" };
+    let key = if members.get("thinking").is_some() {
+        "thinking"
+    } else {
+        "text"
+    };
     match members.get_mut(key)? {
         Json::String(text) => Some(text),
         Json::Array(inner) => match inner.as_mut_slice() {
@@ -193,7 +203,11 @@ fn tools(choice: u32, calls: Vec<ToolCall>) -> impl Iterator<Item = Event> {
 /// A tool call as OpenAI spells it.
 fn usual_tool_slot() -> Json {
     let function = object([("name", NAME.into()), ("arguments", ARGUMENTS.into())]);
-    object([("id", ID.into()), ("type", "function".into()), ("function", function)])
+    object([
+        ("id", ID.into()),
+        ("type", "function".into()),
+        ("function", function),
+    ])
 }
 
 /// The counts leave the template; where they do not come in the usual order, their names stay.
@@ -204,7 +218,14 @@ fn take_usage(body: &mut Json, out: &mut Vec<Event>) {
     let names = wire.as_object().into_iter().flat_map(Object::iter);
     let names: Vec<Json> = names.map(|(name, _)| name.as_str().into()).collect();
     let is_usual = *wire == Json::Object(write_usage(&usage));
-    body.set("usage", if is_usual { USAGE.into() } else { Json::Array(names) });
+    body.set(
+        "usage",
+        if is_usual {
+            USAGE.into()
+        } else {
+            Json::Array(names)
+        },
+    );
     out.push(Event::Usage(usage));
 }
 
@@ -218,7 +239,9 @@ pub(super) fn render(answer: &Answer<'_>) -> Json {
         // A failure in the middle of a stream is, told in one piece, a failure.
         (_, _, Some(boundary)) => match template.get("error") {
             Some(payload) => {
-                let error = payload.get("error").map(|error| object([("error", error.clone())]));
+                let error = payload
+                    .get("error")
+                    .map(|error| object([("error", error.clone())]));
                 error::with_message(error.unwrap_or_else(|| payload.clone()), boundary)
             }
             None => error::write(boundary),
@@ -252,8 +275,10 @@ fn said<'a>(frames: &'a [Frame], choice: u32) -> Said<'a> {
     let mut said = Said::default();
     for frame in frames.iter().filter(|frame| frame.choice == choice) {
         said.text.push_str(&frame.chunk);
-        said.reasoning.push_str(frame.reasoning.as_deref().unwrap_or_default());
-        said.refusal.push_str(frame.refusal.as_deref().unwrap_or_default());
+        said.reasoning
+            .push_str(frame.reasoning.as_deref().unwrap_or_default());
+        said.refusal
+            .push_str(frame.refusal.as_deref().unwrap_or_default());
         said.tools.extend(&frame.tool_calls);
         if let Some(finish) = frame.finish_reason.as_deref() {
             said.finish = Some(finish);
@@ -265,7 +290,9 @@ fn said<'a>(frames: &'a [Frame], choice: u32) -> Said<'a> {
 
 fn fill(mut body: Json, answer: &Answer<'_>) -> Json {
     let template = Template::of(answer);
-    let Some(members) = body.as_object_mut() else { return body };
+    let Some(members) = body.as_object_mut() else {
+        return body;
+    };
     if let Some(Json::Array(choices)) = members.get_mut("choices") {
         let mut filled = Vec::new();
         for (position, choice) in choices.iter_mut().enumerate() {
@@ -305,7 +332,9 @@ fn fill_usage(slot: &mut Json, usage: Option<&Usage>) {
 }
 
 fn fill_choice(choice: &mut Json, said: &Said<'_>) {
-    let Some(members) = choice.as_object_mut() else { return };
+    let Some(members) = choice.as_object_mut() else {
+        return;
+    };
     let has_native = members.get("native_finish_reason").and_then(Json::as_str) == Some(NATIVE);
     if has_native {
         members.set("native_finish_reason", said.native.or(said.finish));
@@ -324,13 +353,21 @@ fn fill_message(message: &mut Object, said: &Said<'_>) {
         Some(Json::Array(parts)) => fill_parts(parts, said),
         _ => {
             fill_string(message, "content", TEXT, &said.text);
-            let key = REASONING_KEYS.into_iter().find(|key| is_slot(message.get(key), REASONING));
+            let key = REASONING_KEYS
+                .into_iter()
+                .find(|key| is_slot(message.get(key), REASONING));
             let key = key.or_else(|| REASONING_KEYS.into_iter().find(|key| message.get(key).is_some()));
-            fill_string(message, key.unwrap_or(REASONING_KEYS[0]), REASONING, &said.reasoning);
+            fill_string(
+                message,
+                key.unwrap_or(REASONING_KEYS[0]),
+                REASONING,
+                &said.reasoning,
+            );
         }
     }
     fill_string(message, "refusal", REFUSAL, &said.refusal);
-    if let (Some(Json::Object(function)), Some(call)) = (message.get_mut("function_call"), said.tools.first()) {
+    if let (Some(Json::Object(function)), Some(call)) = (message.get_mut("function_call"), said.tools.first())
+    {
         fill_function(function, call);
         return;
     }
@@ -338,7 +375,10 @@ fn fill_message(message: &mut Object, said: &Said<'_>) {
         Some(Json::Array(slots)) if !slots.is_empty() => {
             slots.truncate(said.tools.len());
             slots.resize(said.tools.len(), usual_tool_slot());
-            slots.iter_mut().zip(&said.tools).for_each(|(slot, call)| fill_tool(slot, call));
+            slots
+                .iter_mut()
+                .zip(&said.tools)
+                .for_each(|(slot, call)| fill_tool(slot, call));
         }
         slot => {
             if !said.tools.is_empty() || is_slot(slot.as_deref(), TOOL_CALLS) {
@@ -379,7 +419,9 @@ fn tool(call: &ToolCall) -> Json {
 }
 
 fn fill_tool(slot: &mut Json, call: &ToolCall) {
-    let Some(members) = slot.as_object_mut() else { return };
+    let Some(members) = slot.as_object_mut() else {
+        return;
+    };
     if is_slot(members.get("id"), ID) {
         members.set("id", call.id.as_str());
     }

@@ -31,9 +31,7 @@ pub(super) fn read_usage(usage: &Json) -> Option<Usage> {
     let members = usage.as_object()?;
     let count = |name| members.get(name).and_then(Json::as_u64);
     let (prompt, completion, total) = (count(PROMPT), count(COMPLETION), count(TOTAL));
-    if prompt.or(completion).or(total).is_none() {
-        return None;
-    }
+    prompt.or(completion).or(total)?;
     let mut read = Usage::new(prompt.unwrap_or(0), completion.unwrap_or(0));
     read.total_tokens = total.unwrap_or(read.total_tokens);
     read.details = members
@@ -43,6 +41,16 @@ pub(super) fn read_usage(usage: &Json) -> Option<Usage> {
         .cloned()
         .collect();
     Some(read)
+}
+
+/// The counts that a usage object does not state.
+pub(super) fn lacking(usage: &Json) -> Vec<Json> {
+    let lacks = |name: &&str| usage.get(name).is_none();
+    [PROMPT, COMPLETION, TOTAL]
+        .into_iter()
+        .filter(lacks)
+        .map(Json::from)
+        .collect()
 }
 
 pub(super) fn write_usage(usage: &Usage) -> Object {
@@ -69,7 +77,10 @@ mod tests {
     fn usage_is_read_and_written_back() {
         let text = r#"{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13,"cost":0.10,"completion_tokens_details":{"reasoning_tokens":2}}"#;
         let usage = read_usage(&parse(text).unwrap()).unwrap();
-        assert_eq!((usage.prompt_tokens, usage.completion_tokens, usage.total_tokens), (9, 4, 13));
+        assert_eq!(
+            (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens),
+            (9, 4, 13)
+        );
         assert_eq!(compact(&Json::Object(write_usage(&usage))), text);
     }
 

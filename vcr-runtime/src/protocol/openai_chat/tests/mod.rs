@@ -1,3 +1,4 @@
+mod by_hand;
 mod dialects;
 mod generated;
 mod real;

@@ -9,8 +9,16 @@ use crate::protocol::{Framing, HttpRequest, Wire, WireEvent};
 use super::super::OpenAiChat;
 use super::recorder::{difference, events, payloads, record, record_unary};
 
-const FOLDERS: [&str; 8] =
-    ["openai-chat", "azure", "deepseek", "groq", "llamacpp", "mistral", "openrouter", "vllm"];
+const FOLDERS: [&str; 8] = [
+    "openai-chat",
+    "azure",
+    "deepseek",
+    "groq",
+    "llamacpp",
+    "mistral",
+    "openrouter",
+    "vllm",
+];
 
 /// What needs the raw layer, and only that. A change of this list is a change of what recordings cost.
 const NEED_RAW: [&str; 1] = ["openrouter/stream-comments-and-error #1"];
@@ -39,7 +47,10 @@ fn real_recordings_come_back_from_their_canonical_form() {
     }
     for row in &rows {
         let verdict = row.difference.as_deref().unwrap_or("equal");
-        println!("{:60} {:4} events, template {:5} bytes: {verdict}", row.name, row.events, row.template);
+        println!(
+            "{:60} {:4} events, template {:5} bytes: {verdict}",
+            row.name, row.events, row.template
+        );
     }
     let differing: Vec<&str> = rows
         .iter()
@@ -58,7 +69,14 @@ fn root() -> Option<PathBuf> {
 
 fn file_rows(folder: &str, file: &Path) -> Vec<Row> {
     let text = fs::read_to_string(file).unwrap();
-    let stem = file.file_name().unwrap().to_str().unwrap().split('.').next().unwrap();
+    let stem = file
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .split('.')
+        .next()
+        .unwrap();
     if file.extension().is_some_and(|extension| extension == "jsonl") {
         let body: String = text.lines().map(|line| format!("data: {line}\n\n")).collect();
         return vec![stream_row(format!("{folder}/{stem}"), body.as_bytes())];
@@ -80,13 +98,21 @@ fn exchange_row(name: String, request: &Json, response: &Json) -> Option<Row> {
     };
     let path = request.get("path").or_else(|| request.get("url"))?.as_str()?;
     let sent = body(request);
-    let http = HttpRequest { method: "POST", path, query: "", body: sent.as_bytes() };
+    let http = HttpRequest {
+        method: "POST",
+        path,
+        query: "",
+        body: sent.as_bytes(),
+    };
     let canonical = OpenAiChat.request(&http)?;
     assert!(!canonical.model.is_empty(), "{name}");
 
     let status = u16::try_from(response.get("status").and_then(Json::as_u64).unwrap_or(200)).unwrap();
     let answer = body(response);
-    let headers = response.get("headers").and_then(Json::as_array).unwrap_or_default();
+    let headers = response
+        .get("headers")
+        .and_then(Json::as_array)
+        .unwrap_or_default();
     let content_type = headers.iter().find_map(|header| {
         let is_it = header.at(0)?.as_str()?.eq_ignore_ascii_case("content-type");
         header.at(1)?.as_str().filter(|_| is_it)
@@ -106,11 +132,19 @@ fn stream_row(name: String, body: &[u8]) -> Row {
 
     let original = payloads(&events);
     let compare = |rendered: &[Json]| {
-        difference(&OpenAiChat.assemble(&original), &OpenAiChat.assemble(rendered), "")
+        difference(
+            &OpenAiChat.assemble(&original),
+            &OpenAiChat.assemble(rendered),
+            "",
+        )
     };
     let fine = compare(&recorded.rendered());
     recorded.coalesce();
-    assert_eq!(compare(&recorded.rendered()), fine, "{name}: coalescing made a difference");
+    assert_eq!(
+        compare(&recorded.rendered()),
+        fine,
+        "{name}: coalescing made a difference"
+    );
     again(&name, &recorded.rendered());
     Row {
         name,
@@ -124,11 +158,18 @@ fn stream_row(name: String, body: &[u8]) -> Row {
 fn again(name: &str, rendered: &[Json]) {
     let events: Vec<WireEvent> = rendered
         .iter()
-        .map(|payload| WireEvent { data: crate::json::compact(payload), ..WireEvent::default() })
+        .map(|payload| WireEvent {
+            data: crate::json::compact(payload),
+            ..WireEvent::default()
+        })
         .collect();
     let recorded = record(&events);
     let twice = recorded.rendered();
-    assert_eq!(OpenAiChat.assemble(rendered), OpenAiChat.assemble(&twice), "{name}");
+    assert_eq!(
+        OpenAiChat.assemble(rendered),
+        OpenAiChat.assemble(&twice),
+        "{name}"
+    );
 }
 
 fn unary_row(name: String, status: u16, body: &str) -> Row {
@@ -137,6 +178,15 @@ fn unary_row(name: String, status: u16, body: &str) -> Row {
     assert_eq!(recorded.boundary.is_some(), status >= 400, "{name}");
     let fine = difference(&body, &OpenAiChat.render_unary(&recorded.answer()), "");
     recorded.coalesce();
-    assert_eq!(difference(&body, &OpenAiChat.render_unary(&recorded.answer()), ""), fine, "{name}");
-    Row { name, events: 1, difference: fine, template: recorded.template().len() }
+    assert_eq!(
+        difference(&body, &OpenAiChat.render_unary(&recorded.answer()), ""),
+        fine,
+        "{name}"
+    );
+    Row {
+        name,
+        events: 1,
+        difference: fine,
+        template: recorded.template().len(),
+    }
 }

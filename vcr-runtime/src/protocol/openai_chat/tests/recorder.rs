@@ -15,7 +15,7 @@ pub(super) struct Recorded {
     pub(super) boundary: Option<Boundary>,
     pub(super) tail: Tail,
     pub(super) ended: bool,
-    tools: BTreeMap<(u32, u32), ToolCall>,
+    pub(super) tools: BTreeMap<(u32, u32), ToolCall>,
 }
 
 impl Recorded {
@@ -38,7 +38,11 @@ impl Recorded {
     }
 
     pub(super) fn template(&self) -> String {
-        self.tail.template.as_ref().map(crate::json::compact).unwrap_or_default()
+        self.tail
+            .template
+            .as_ref()
+            .map(crate::json::compact)
+            .unwrap_or_default()
     }
 
     fn take(&mut self, events: Vec<Event>) {
@@ -54,13 +58,23 @@ impl Recorded {
                     let frame = self.frame(from, choice);
                     frame.refusal.get_or_insert_default().push_str(&text);
                 }
-                Event::Tool { choice, index, id, name, arguments } => {
+                Event::Tool {
+                    choice,
+                    index,
+                    id,
+                    name,
+                    arguments,
+                } => {
                     let call = self.tools.entry((choice, index)).or_default();
                     call.id.push_str(&id.unwrap_or_default());
                     call.function.name.push_str(&name.unwrap_or_default());
                     call.function.arguments.push_str(&arguments);
                 }
-                Event::Finish { choice, reason, native } => {
+                Event::Finish {
+                    choice,
+                    reason,
+                    native,
+                } => {
                     let tools = self.tools_of(choice);
                     let frame = self.frame(from, choice);
                     frame.finish_reason = Some(reason);
@@ -70,7 +84,11 @@ impl Recorded {
                 Event::Usage(usage) => self.usage = Some(usage),
                 Event::Error(error) => self.boundary = Some(boundary(error)),
                 Event::Native { choice, block } => {
-                    let frame = Frame { choice, native: Some(block), ..Frame::default() };
+                    let frame = Frame {
+                        choice,
+                        native: Some(block),
+                        ..Frame::default()
+                    };
                     self.frames.push(frame);
                 }
                 Event::Signature { .. } => panic!("chat has no signatures"),
@@ -80,11 +98,13 @@ impl Recorded {
     }
 
     fn frame(&mut self, from: usize, choice: u32) -> &mut Frame {
-        let known = (from..self.frames.len()).find(|at| {
-            self.frames[*at].choice == choice && self.frames[*at].native.is_none()
-        });
+        let known = (from..self.frames.len())
+            .find(|at| self.frames[*at].choice == choice && self.frames[*at].native.is_none());
         let at = known.unwrap_or_else(|| {
-            self.frames.push(Frame { choice, ..Frame::default() });
+            self.frames.push(Frame {
+                choice,
+                ..Frame::default()
+            });
             self.frames.len() - 1
         });
         &mut self.frames[at]
@@ -115,7 +135,9 @@ impl Recorded {
         let mut merged: Vec<Frame> = Vec::new();
         for frame in std::mem::take(&mut self.frames) {
             match merged.last_mut() {
-                Some(last) if last.choice == frame.choice && last.native.is_none() && frame.native.is_none() => {
+                Some(last)
+                    if last.choice == frame.choice && last.native.is_none() && frame.native.is_none() =>
+                {
                     last.chunk.push_str(&frame.chunk);
                     append(&mut last.reasoning, frame.reasoning);
                     append(&mut last.refusal, frame.refusal);
@@ -158,7 +180,10 @@ pub(super) fn events(body: &[u8]) -> Vec<WireEvent> {
 
 /// The payloads of the events that have one.
 pub(super) fn payloads(events: &[WireEvent]) -> Vec<Json> {
-    events.iter().filter_map(|event| parse(&event.data).ok()).collect()
+    events
+        .iter()
+        .filter_map(|event| parse(&event.data).ok())
+        .collect()
 }
 
 pub(super) fn record(events: &[WireEvent]) -> Recorded {
@@ -177,7 +202,10 @@ pub(super) fn record(events: &[WireEvent]) -> Recorded {
 pub(super) fn record_unary(status: u16, body: &Json) -> Recorded {
     let mut out = Vec::new();
     let tail = OpenAiChat.unary(status, body, &mut out);
-    let mut recorded = Recorded { tail, ..Recorded::default() };
+    let mut recorded = Recorded {
+        tail,
+        ..Recorded::default()
+    };
     recorded.take(out);
     recorded.flush();
     recorded
@@ -185,7 +213,10 @@ pub(super) fn record_unary(status: u16, body: &Json) -> Recorded {
 
 /// A stream of these payloads, with its end marker.
 pub(super) fn stream(payloads: &[&str]) -> Vec<WireEvent> {
-    let mut text: String = payloads.iter().map(|payload| format!("data: {payload}\n\n")).collect();
+    let mut text: String = payloads
+        .iter()
+        .map(|payload| format!("data: {payload}\n\n"))
+        .collect();
     text.push_str("data: [DONE]\n\n");
     events(text.as_bytes())
 }
