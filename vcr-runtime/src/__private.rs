@@ -107,7 +107,10 @@ impl Spec {
 }
 
 /// The test's own function, its future type erased so that the runtime is instantiated once a return type.
-#[expect(missing_debug_implementations, reason = "function pointers that nobody prints")]
+#[expect(
+    missing_debug_implementations,
+    reason = "function pointers that nobody prints"
+)]
 pub enum Body<T> {
     /// An `async fn`.
     Async(fn(Vcr) -> Pin<Box<dyn Future<Output = T>>>),
@@ -211,8 +214,14 @@ fn block_on<T>(
     vcr.session.end();
     let alive = runtime.handle().metrics().num_alive_tasks();
     if alive > 0 {
-        let tasks = if alive == 1 { "1 task was".to_owned() } else { format!("{alive} tasks were") };
-        vcr.session.ledger().note(format!("{tasks} still running when the test ended"));
+        let tasks = if alive == 1 {
+            "1 task was".to_owned()
+        } else {
+            format!("{alive} tasks were")
+        };
+        vcr.session
+            .ledger()
+            .note(format!("{tasks} still running when the test ended"));
     }
     runtime.shutdown_timeout(SHUTDOWN);
     result
@@ -260,7 +269,9 @@ fn pause(builder: &mut tokio::runtime::Builder, spec: &Spec, vcr: &Vcr) {
         #[cfg(feature = "paused-time")]
         builder.start_paused(true);
     } else {
-        vcr.session.ledger().note(format!("`start_paused` has no effect in mode {}", vcr.mode()));
+        vcr.session
+            .ledger()
+            .note(format!("`start_paused` has no effect in mode {}", vcr.mode()));
     }
     let _ = builder;
 }

@@ -18,8 +18,8 @@ mod session;
 pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};
 pub use error::{Error, ErrorKind, Result};
 pub use front::{
-    CallError, Client, Completion, CompletionStream, Delta, InCassette, InterceptError, Reply, Request, Upstream,
-    Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
+    CallError, Client, Completion, CompletionStream, Delta, InCassette, InterceptError, Reply, Request,
+    Upstream, Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
 };
 pub use model::{Frame, FunctionCall, ToolCall, Usage};
 pub use protocol::Protocol;

@@ -21,7 +21,9 @@ thread_local! {
 /// The session of the calling code.
 pub(crate) fn current() -> Option<Arc<Session>> {
     // Cloned out at once: `LocalKey` must not be held across the caller's code.
-    TASK.try_with(Arc::clone).ok().or_else(|| THREAD.with_borrow(|stack| stack.last().cloned()))
+    TASK.try_with(Arc::clone)
+        .ok()
+        .or_else(|| THREAD.with_borrow(|stack| stack.last().cloned()))
 }
 
 /// The session of the calling code, or why there is none.
@@ -30,7 +32,10 @@ pub(crate) fn required() -> Result<Arc<Session>> {
 }
 
 fn no_session() -> Error {
-    let place = match (tokio::runtime::Handle::try_current().is_ok(), std::thread::current().name()) {
+    let place = match (
+        tokio::runtime::Handle::try_current().is_ok(),
+        std::thread::current().name(),
+    ) {
         (true, _) => "a task of another runtime than the test's".to_owned(),
         (false, Some(name)) => format!("the thread `{name}`, which the test's runtime did not start"),
         (false, None) => "a thread that the test's runtime did not start".to_owned(),
@@ -52,7 +57,9 @@ impl ThreadGuard {
     pub(crate) fn enter(session: Arc<Session>) -> Self {
         THREAD.with_borrow_mut(|stack| {
             stack.push(session);
-            Self { depth: stack.len() - 1 }
+            Self {
+                depth: stack.len() - 1,
+            }
         })
     }
 }
@@ -78,7 +85,9 @@ pub struct Scoped<F> {
 
 impl<F: Future> Scoped<F> {
     pub(crate) fn new(session: Arc<Session>, future: F) -> Self {
-        Self { inner: Box::pin(TASK.scope(session, future)) }
+        Self {
+            inner: Box::pin(TASK.scope(session, future)),
+        }
     }
 }
 

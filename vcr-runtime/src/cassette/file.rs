@@ -105,7 +105,10 @@ pub(crate) fn holds(path: &Path, trace_id: &str) -> Result<bool> {
         return Ok(false);
     }
     let text = read(path)?;
-    Ok(outline(path, &text, None)?.takes.iter().any(|(id, _)| id == trace_id))
+    Ok(outline(path, &text, None)?
+        .takes
+        .iter()
+        .any(|(id, _)| id == trace_id))
 }
 
 /// The test that recorded a cassette; `None` when there is no file or it does not say.

@@ -27,7 +27,10 @@ pub struct VcrBuilder {
 
 impl VcrBuilder {
     pub(super) fn new() -> Self {
-        Self { layer: Layer::builder(), breaker: None }
+        Self {
+            layer: Layer::builder(),
+            breaker: None,
+        }
     }
 
     fn with(mut self, key: Key, value: impl fmt::Display) -> Self {
@@ -132,14 +135,25 @@ impl VcrBuilder {
 
 impl fmt::Debug for VcrBuilder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("VcrBuilder").field("layer", &self.layer).finish_non_exhaustive()
+        formatter
+            .debug_struct("VcrBuilder")
+            .field("layer", &self.layer)
+            .finish_non_exhaustive()
     }
 }
 
 fn open(layers: Vec<Layer>, default_mode: Mode, breaker: Option<Arc<dyn StreamBreaker>>) -> Result<Vcr> {
     let place = Place::at_run_time(Environment::process());
-    let opening = Opening { place, layers, default_mode, start_paused: false, breaker };
-    Ok(Vcr { session: Arc::new(Session::open(opening)?) })
+    let opening = Opening {
+        place,
+        layers,
+        default_mode,
+        start_paused: false,
+        breaker,
+    };
+    Ok(Vcr {
+        session: Arc::new(Session::open(opening)?),
+    })
 }
 
 /// Runs `future` inside a session with cassettes in `directory`, and ends the session after it.

@@ -114,7 +114,8 @@ where
         Access::Session(session) => (session, None),
         Access::OneCall(own) => (Arc::clone(&own.0), Some(own)),
     };
-    let request = json::from_serialize(request).map_err(|error| session.fault(unserialisable("request", &error)))?;
+    let request =
+        json::from_serialize(request).map_err(|error| session.fault(unserialisable("request", &error)))?;
     let answer = match session.begin(canonical(request), None, &none)? {
         Turn::Live => live().await.map_err(InterceptError::Live),
         Turn::Record(call) => {
@@ -141,7 +142,11 @@ fn canonical(request: Json) -> CanonicalRequest {
     parameters.push("max_tokens", Json::Null);
     parameters.push("stream", false);
     match request {
-        Json::Object(mut members) if members.get("messages").is_some_and(|value| value.as_array().is_some()) => {
+        Json::Object(mut members)
+            if members
+                .get("messages")
+                .is_some_and(|value| value.as_array().is_some()) =>
+        {
             if let Some(Json::String(model)) = members.get("model").cloned() {
                 members.remove("model");
                 canonical.model = model;
@@ -167,7 +172,13 @@ fn record<T: Serialize, E: fmt::Display>(mut call: CallRecorder, answer: &Result
             // A policy that cuts streams has nothing to say about a call that is already complete.
             let _ = call.unary(said(&body));
             let bytes = compact(&body).into_bytes();
-            (Ending::Clean { complete: true }, Evidence::Body { offset_us: at_us, bytes })
+            (
+                Ending::Clean { complete: true },
+                Evidence::Body {
+                    offset_us: at_us,
+                    bytes,
+                },
+            )
         }
         Err(error) => {
             let name = std::any::type_name::<E>();
@@ -179,7 +190,13 @@ fn record<T: Serialize, E: fmt::Display>(mut call: CallRecorder, answer: &Result
             (Ending::Failed(failure), Evidence::Nothing)
         }
     };
-    call.finish(ending, Wired { evidence, ..Wired::default() });
+    call.finish(
+        ending,
+        Wired {
+            evidence,
+            ..Wired::default()
+        },
+    );
     Ok(())
 }
 
@@ -187,7 +204,10 @@ fn record<T: Serialize, E: fmt::Display>(mut call: CallRecorder, answer: &Result
 fn said(body: &Json) -> Vec<Event> {
     let mut events = Vec::new();
     match body {
-        Json::String(text) => events.push(Event::Text { choice: 0, text: text.clone() }),
+        Json::String(text) => events.push(Event::Text {
+            choice: 0,
+            text: text.clone(),
+        }),
         Json::Object(members) if members.get("choices").is_some() => {
             if let Some(wire) = protocol::find("openai-chat") {
                 wire.unary(200, body, &mut events);
@@ -208,7 +228,9 @@ async fn replay<T: DeserializeOwned, E>(session: &Session, played: Played) -> Re
     let text = match call.raw.as_ref().map(|raw| &raw.body) {
         Some(RawBody::Unary(body)) => compact(body),
         // Written by hand: the text of the timeline is the answer.
-        _ => compact(&Json::String(call.frames.iter().map(|frame| frame.chunk.as_str()).collect())),
+        _ => compact(&Json::String(
+            call.frames.iter().map(|frame| frame.chunk.as_str()).collect(),
+        )),
     };
     serde_json::from_str(&text).map_err(|error| {
         session

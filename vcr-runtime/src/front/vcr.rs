@@ -119,7 +119,11 @@ impl Vcr {
     /// The same without a runtime to wait on, for the attribute.
     pub(crate) fn conclude_blocking(&self, passed: bool) -> crate::session::Verdict {
         #[cfg(feature = "gateway")]
-        let aborted = self.session.gateway.get().map_or(0, |gateway| gateway.shutdown_blocking(GRACE));
+        let aborted = self
+            .session
+            .gateway
+            .get()
+            .map_or(0, |gateway| gateway.shutdown_blocking(GRACE));
         #[cfg(not(feature = "gateway"))]
         let aborted = 0;
         self.session.conclude(passed, aborted)
@@ -183,7 +187,10 @@ mod gateway {
 
 impl fmt::Debug for Vcr {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Vcr").field("session", &self.session).finish()
+        formatter
+            .debug_struct("Vcr")
+            .field("session", &self.session)
+            .finish()
     }
 }
 

@@ -34,6 +34,21 @@ impl<'a> Place<'a> {
             .join("::")
     }
 
+    /// The arguments with which `cargo test` runs this test alone; empty outside a test.
+    pub(crate) fn filter(&self) -> String {
+        if self.function.is_empty() {
+            return String::new();
+        }
+        // libtest's names lack the target, with which the module path begins.
+        let inner = self.module_path.split_once("::").map_or("", |(_, inner)| inner);
+        let name = if inner.is_empty() {
+            self.function.to_owned()
+        } else {
+            format!("{inner}::{}", self.function)
+        };
+        format!(" {name}")
+    }
+
     fn modules(&self) -> String {
         let package = self.package.replace('-', "_");
         let modules: Vec<&str> = self.module_path.split("::").map(plain).collect();

@@ -44,13 +44,25 @@ mod tests {
     use super::*;
 
     fn parameter(body: &[u8], name: &str) -> Option<Json> {
-        let http = HttpRequest { method: "POST", path: "/v1/x", query: "a=1", body };
+        let http = HttpRequest {
+            method: "POST",
+            path: "/v1/x",
+            query: "a=1",
+            body,
+        };
         plain_request(&http).parameters.get(name).cloned()
     }
 
     #[test]
     fn every_body_has_a_form() {
-        assert_eq!(parameter(b"{\"a\":1.0}", "body").unwrap().get("a").unwrap().as_f64(), Some(1.0));
+        assert_eq!(
+            parameter(b"{\"a\":1.0}", "body")
+                .unwrap()
+                .get("a")
+                .unwrap()
+                .as_f64(),
+            Some(1.0)
+        );
         assert_eq!(parameter(b"a=b", "body_text"), Some(Json::from("a=b")));
         assert_eq!(parameter(b"\xff\xfb", "body_base64"), Some(Json::from("//s=")));
         assert_eq!(parameter(b"", "body_text"), None);

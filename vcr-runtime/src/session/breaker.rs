@@ -74,7 +74,10 @@ impl Cut {
     /// A cut with the name of an error class, such as `PermissionError`, and a sentence.
     #[must_use]
     pub fn new(error_type: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { error_type: error_type.into(), message: message.into() }
+        Self {
+            error_type: error_type.into(),
+            message: message.into(),
+        }
     }
 }
 
@@ -84,8 +87,12 @@ pub struct TokenQuota(pub u64);
 
 impl StreamBreaker for TokenQuota {
     fn check(&self, progress: &Progress<'_>) -> Option<Cut> {
-        (progress.tokens > self.0)
-            .then(|| Cut::new("QuotaExceeded", format!("the answer exceeds the quota of {} tokens", self.0)))
+        (progress.tokens > self.0).then(|| {
+            Cut::new(
+                "QuotaExceeded",
+                format!("the answer exceeds the quota of {} tokens", self.0),
+            )
+        })
     }
 }
 
@@ -95,8 +102,12 @@ pub struct ByteQuota(pub u64);
 
 impl StreamBreaker for ByteQuota {
     fn check(&self, progress: &Progress<'_>) -> Option<Cut> {
-        (progress.bytes > self.0)
-            .then(|| Cut::new("QuotaExceeded", format!("the answer exceeds the quota of {} bytes", self.0)))
+        (progress.bytes > self.0).then(|| {
+            Cut::new(
+                "QuotaExceeded",
+                format!("the answer exceeds the quota of {} bytes", self.0),
+            )
+        })
     }
 }
 
@@ -125,9 +136,12 @@ impl PatternBreaker {
 
 impl StreamBreaker for PatternBreaker {
     fn check(&self, progress: &Progress<'_>) -> Option<Cut> {
-        self.pattern
-            .is_match(progress.text)
-            .then(|| Cut::new("PolicyViolation", format!("the answer matches `{}`", self.pattern)))
+        self.pattern.is_match(progress.text).then(|| {
+            Cut::new(
+                "PolicyViolation",
+                format!("the answer matches `{}`", self.pattern),
+            )
+        })
     }
 }
 
@@ -157,13 +171,20 @@ impl Tally {
             self.characters += self.text[before..].chars().count() as u64;
         }
         let tokens = self.steps.max(self.characters / 4);
-        breaker.check(&Progress { text: &self.text, tokens, bytes: self.text.len() as u64 })
+        breaker.check(&Progress {
+            text: &self.text,
+            tokens,
+            bytes: self.text.len() as u64,
+        })
     }
 }
 
 impl fmt::Debug for Tally {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Tally").field("steps", &self.steps).finish_non_exhaustive()
+        formatter
+            .debug_struct("Tally")
+            .field("steps", &self.steps)
+            .finish_non_exhaustive()
     }
 }
 
@@ -174,7 +195,10 @@ mod tests {
     fn steps(breaker: &dyn StreamBreaker, words: &[&str]) -> Option<(usize, Cut)> {
         let mut tally = Tally::default();
         words.iter().enumerate().find_map(|(index, word)| {
-            let events = [Event::Text { choice: 0, text: (*word).to_owned() }];
+            let events = [Event::Text {
+                choice: 0,
+                text: (*word).to_owned(),
+            }];
             tally.check(breaker, &events).map(|cut| (index, cut))
         })
     }
@@ -187,8 +211,16 @@ mod tests {
         assert_eq!(steps(&ByteQuota(9), &["a", "b"]), None);
         let pattern = PatternBreaker::new("sec.et").unwrap();
         let (index, cut) = steps(&pattern, &["a sec", "ret"]).unwrap();
-        assert_eq!((index, cut), (1, Cut::new("PolicyViolation", "the answer matches `sec.et`")));
-        assert!(PatternBreaker::new("(?=x)").unwrap_err().to_string().contains("is no regular expression"));
+        assert_eq!(
+            (index, cut),
+            (1, Cut::new("PolicyViolation", "the answer matches `sec.et`"))
+        );
+        assert!(
+            PatternBreaker::new("(?=x)")
+                .unwrap_err()
+                .to_string()
+                .contains("is no regular expression")
+        );
         let closure = |progress: &Progress<'_>| progress.text().contains('x').then(|| Cut::new("E", "x"));
         assert_eq!(steps(&closure, &["a", "x"]).unwrap().0, 1);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::canon::{self, IgnorePaths};
 use crate::config::Matching;
 use crate::error::Error;
-use crate::model::{CanonicalRequest, Call, RecordedRequest, Take};
+use crate::model::{Call, CanonicalRequest, RecordedRequest, Take};
 use crate::redact::Redactor;
 
 /// A take being played.
@@ -79,7 +79,11 @@ impl Cursor {
 
     /// The calls that nobody asked for.
     pub(crate) fn leftovers(&self) -> impl Iterator<Item = usize> + '_ {
-        self.taken.iter().enumerate().filter(|(_, by)| by.is_none()).map(|(index, _)| index)
+        self.taken
+            .iter()
+            .enumerate()
+            .filter(|(_, by)| by.is_none())
+            .map(|(index, _)| index)
     }
 
     /// Which request took each call.
@@ -106,7 +110,10 @@ impl Cursor {
         if matching == Matching::Sequential
             && let Some(waits_for) = self.order.waits_for(found, &self.taken)
         {
-            return Err(NotTaken::Early { call: found, waits_for });
+            return Err(NotTaken::Early {
+                call: found,
+                waits_for,
+            });
         }
         servable(&self.calls[found]).map_err(NotTaken::Refused)?;
         self.remove(found);
@@ -118,7 +125,10 @@ impl Cursor {
     /// The first call in recorded order that is equal to the request and not taken.
     fn equal(&self, live: &CanonicalRequest) -> Option<usize> {
         let same = |index: &&usize| canon::same_request(&self.keys[**index], live);
-        let strict = self.strict.get(&canon::fingerprint(live)).and_then(|queue| queue.iter().find(same));
+        let strict = self
+            .strict
+            .get(&canon::fingerprint(live))
+            .and_then(|queue| queue.iter().find(same));
         let loose = self.loose.iter().find(same);
         match (strict, loose) {
             (Some(strict), Some(loose)) => Some(*strict.min(loose)),
@@ -127,9 +137,20 @@ impl Cursor {
     }
 
     fn why_not(&self, live: &CanonicalRequest) -> NotTaken {
-        let mut equal = self.keys.iter().enumerate().filter(|(_, key)| canon::same_request(key, live));
-        match equal.next().and_then(|(index, _)| Some((index, self.taken[index]?))) {
-            Some((call, by)) => NotTaken::Exhausted { call, by, equal: equal.count() + 1 },
+        let mut equal = self
+            .keys
+            .iter()
+            .enumerate()
+            .filter(|(_, key)| canon::same_request(key, live));
+        match equal
+            .next()
+            .and_then(|(index, _)| Some((index, self.taken[index]?)))
+        {
+            Some((call, by)) => NotTaken::Exhausted {
+                call,
+                by,
+                equal: equal.count() + 1,
+            },
             None => NotTaken::Unknown,
         }
     }
@@ -161,21 +182,34 @@ struct PartialOrder {
 
 impl PartialOrder {
     fn of(calls: &[Call]) -> Self {
-        let spans: Option<Vec<_>> =
-            calls.iter().map(|call| Some((call.started_us?, call.ended_us()?))).collect();
+        let spans: Option<Vec<_>> = calls
+            .iter()
+            .map(|call| Some((call.started_us?, call.ended_us()?)))
+            .collect();
         let mut by_end: Vec<usize> = (0..calls.len()).collect();
         if let Some(spans) = &spans {
             by_end.sort_by_key(|index| (spans[*index].1, *index));
         }
-        Self { spans, by_end, settled: 0 }
+        Self {
+            spans,
+            by_end,
+            settled: 0,
+        }
     }
 
     /// A call that came before `index` and has not been taken.
     fn waits_for(&mut self, index: usize, taken: &[Option<usize>]) -> Option<usize> {
-        while self.by_end.get(self.settled).is_some_and(|first| taken[*first].is_some()) {
+        while self
+            .by_end
+            .get(self.settled)
+            .is_some_and(|first| taken[*first].is_some())
+        {
             self.settled += 1;
         }
-        let open = self.by_end[self.settled..].iter().copied().filter(|other| taken[*other].is_none());
+        let open = self.by_end[self.settled..]
+            .iter()
+            .copied()
+            .filter(|other| taken[*other].is_none());
         match &self.spans {
             None => open.take(1).find(|first| *first < index),
             Some(spans) => open
@@ -206,29 +240,51 @@ mod tests {
         Call {
             request: RecordedRequest::recorded(live(text), "sha256:0".to_owned()),
             started_us: span.map(|(start, _)| start),
-            metrics: span.map(|(start, end)| Metrics { ttfb_us: 0, total_us: end - start }),
+            metrics: span.map(|(start, end)| Metrics {
+                ttfb_us: 0,
+                total_us: end - start,
+            }),
             ..Call::default()
         }
     }
 
     fn cursor(calls: Vec<Call>) -> Cursor {
-        let take = Take { trace_id: "t".to_owned(), calls };
+        let take = Take {
+            trace_id: "t".to_owned(),
+            calls,
+        };
         Cursor::new(take, &Redactor::none(), &IgnorePaths::default())
     }
 
     fn take(cursor: &mut Cursor, text: &str, matching: Matching) -> Result<usize, NotTaken> {
-        cursor.take(&live(text), matching, |_| Ok(())).map(|(index, _)| index)
+        cursor
+            .take(&live(text), matching, |_| Ok(()))
+            .map(|(index, _)| index)
     }
 
     #[test]
     fn equal_requests_are_answered_in_recorded_order_then_refused() {
         for matching in [Matching::Sequential, Matching::Keyed] {
-            let mut cursor = cursor(vec![call("a", Some((0, 1))), call("a", Some((1, 2))), call("a", Some((2, 3)))]);
+            let mut cursor = cursor(vec![
+                call("a", Some((0, 1))),
+                call("a", Some((1, 2))),
+                call("a", Some((2, 3))),
+            ]);
             for expected in 0..3 {
                 assert_eq!(take(&mut cursor, "a", matching).unwrap(), expected);
             }
             let refused = take(&mut cursor, "a", matching).unwrap_err();
-            assert!(matches!(refused, NotTaken::Exhausted { call: 0, by: 1, equal: 3 }), "{refused:?}");
+            assert!(
+                matches!(
+                    refused,
+                    NotTaken::Exhausted {
+                        call: 0,
+                        by: 1,
+                        equal: 3
+                    }
+                ),
+                "{refused:?}"
+            );
         }
     }
 
@@ -236,7 +292,16 @@ mod tests {
     fn what_was_sequential_stays_strict() {
         let mut cursor = cursor(vec![call("a", Some((0, 10))), call("b", Some((10, 20)))]);
         let refused = take(&mut cursor, "b", Matching::Sequential).unwrap_err();
-        assert!(matches!(refused, NotTaken::Early { call: 1, waits_for: 0 }), "{refused:?}");
+        assert!(
+            matches!(
+                refused,
+                NotTaken::Early {
+                    call: 1,
+                    waits_for: 0
+                }
+            ),
+            "{refused:?}"
+        );
         assert_eq!(take(&mut cursor, "b", Matching::Keyed).unwrap(), 1);
         assert_eq!(take(&mut cursor, "a", Matching::Sequential).unwrap(), 0);
     }
@@ -244,7 +309,13 @@ mod tests {
     #[test]
     fn what_ran_concurrently_comes_in_any_order() {
         // a and b overlap, c started after both.
-        let calls = || vec![call("a", Some((0, 10))), call("b", Some((5, 30))), call("c", Some((30, 40)))];
+        let calls = || {
+            vec![
+                call("a", Some((0, 10))),
+                call("b", Some((5, 30))),
+                call("c", Some((30, 40))),
+            ]
+        };
         for order in [["a", "b", "c"], ["b", "a", "c"]] {
             let mut cursor = cursor(calls());
             for text in order {
@@ -254,7 +325,10 @@ mod tests {
         }
         let mut early = cursor(calls());
         take(&mut early, "a", Matching::Sequential).unwrap();
-        assert!(matches!(take(&mut early, "c", Matching::Sequential), Err(NotTaken::Early { waits_for: 1, .. })));
+        assert!(matches!(
+            take(&mut early, "c", Matching::Sequential),
+            Err(NotTaken::Early { waits_for: 1, .. })
+        ));
     }
 
     #[test]
@@ -267,7 +341,10 @@ mod tests {
     #[test]
     fn without_times_the_file_order_is_strict() {
         let mut cursor = cursor(vec![call("a", None), call("b", Some((0, 0)))]);
-        assert!(matches!(take(&mut cursor, "b", Matching::Sequential), Err(NotTaken::Early { waits_for: 0, .. })));
+        assert!(matches!(
+            take(&mut cursor, "b", Matching::Sequential),
+            Err(NotTaken::Early { waits_for: 0, .. })
+        ));
         assert_eq!(take(&mut cursor, "a", Matching::Sequential).unwrap(), 0);
         assert_eq!(take(&mut cursor, "b", Matching::Sequential).unwrap(), 1);
     }
@@ -276,10 +353,16 @@ mod tests {
     fn order_looks_at_no_body_and_a_refused_call_stays() {
         let mut cursor = cursor(vec![call("a", None), call("b", None)]);
         let refuse = |_: &Call| Err(Error::new(crate::ErrorKind::Miss, "no", ""));
-        assert!(matches!(cursor.take(&live("x"), Matching::Order, refuse), Err(NotTaken::Refused(_))));
+        assert!(matches!(
+            cursor.take(&live("x"), Matching::Order, refuse),
+            Err(NotTaken::Refused(_))
+        ));
         assert_eq!(take(&mut cursor, "x", Matching::Order).unwrap(), 0);
         assert_eq!(take(&mut cursor, "y", Matching::Order).unwrap(), 1);
-        assert!(matches!(take(&mut cursor, "z", Matching::Order), Err(NotTaken::Exhausted { .. })));
+        assert!(matches!(
+            take(&mut cursor, "z", Matching::Order),
+            Err(NotTaken::Exhausted { .. })
+        ));
     }
 
     #[test]
@@ -291,7 +374,10 @@ mod tests {
         let mut cursor = cursor(vec![by_hand]);
         let mut request = live("a");
         request.parameters.push("temperature", 1_u64);
-        assert!(matches!(cursor.take(&request, Matching::Sequential, |_| Ok(())), Err(NotTaken::Unknown)));
+        assert!(matches!(
+            cursor.take(&request, Matching::Sequential, |_| Ok(())),
+            Err(NotTaken::Unknown)
+        ));
         request.parameters = parse("{\"tools\":[1]}").unwrap().as_object().cloned().unwrap();
         assert!(cursor.take(&request, Matching::Sequential, |_| Ok(())).is_ok());
     }

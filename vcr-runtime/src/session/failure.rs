@@ -49,7 +49,12 @@ impl Failure {
     /// A failure with the name of its class and a message.
     #[must_use]
     pub fn new(error_type: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { error_type: error_type.into(), message: message.into(), status: None, code: None }
+        Self {
+            error_type: error_type.into(),
+            message: message.into(),
+            status: None,
+            code: None,
+        }
     }
 
     /// With an HTTP status.
@@ -95,7 +100,12 @@ impl Failure {
 
 impl From<WireError> for Failure {
     fn from(error: WireError) -> Self {
-        Self { error_type: error.error_type, message: error.message, status: error.status, code: error.code }
+        Self {
+            error_type: error.error_type,
+            message: error.message,
+            status: error.status,
+            code: error.code,
+        }
     }
 }
 
@@ -116,7 +126,12 @@ pub(crate) fn status_of(boundary: &Boundary) -> u16 {
     if let Some(status) = boundary.status {
         return status;
     }
-    match category(&boundary.error_type, &boundary.message, boundary.code.as_deref(), None) {
+    match category(
+        &boundary.error_type,
+        &boundary.message,
+        boundary.code.as_deref(),
+        None,
+    ) {
         FailureCategory::ContextWindow | FailureCategory::ContentPolicy | FailureCategory::BadRequest => 400,
         FailureCategory::Authentication => 401,
         FailureCategory::Permission => 403,
@@ -140,22 +155,60 @@ fn category(error_type: &str, message: &str, code: Option<&str>, status: Option<
     const WORDS: [(FailureCategory, &[&str]); 7] = [
         (
             FailureCategory::ContextWindow,
-            &["context_length", "context length", "context window", "context limit", "maximum context", "string too long", "too many tokens", "length limit exceeded", "exceed_context_size"],
+            &[
+                "context_length",
+                "context length",
+                "context window",
+                "context limit",
+                "maximum context",
+                "string too long",
+                "too many tokens",
+                "length limit exceeded",
+                "exceed_context_size",
+            ],
         ),
         (
             FailureCategory::ContentPolicy,
-            &["content_policy", "content policy", "content_filter", "content management policy", "safety system", "blocked by"],
+            &[
+                "content_policy",
+                "content policy",
+                "content_filter",
+                "content management policy",
+                "safety system",
+                "blocked by",
+            ],
         ),
         (
             FailureCategory::RateLimit,
-            &["rate limit", "rate_limit", "ratelimit", "quota", "resource exhausted", "resource_exhausted", "capacity exceeded", "too many requests"],
+            &[
+                "rate limit",
+                "rate_limit",
+                "ratelimit",
+                "quota",
+                "resource exhausted",
+                "resource_exhausted",
+                "capacity exceeded",
+                "too many requests",
+            ],
         ),
         (
             FailureCategory::Authentication,
-            &["invalid api key", "invalid_api_key", "incorrect api key", "unauthorized", "authentication"],
+            &[
+                "invalid api key",
+                "invalid_api_key",
+                "incorrect api key",
+                "unauthorized",
+                "authentication",
+            ],
         ),
-        (FailureCategory::NotFound, &["model_not_found", "not_found", "notfound", "does not exist"]),
-        (FailureCategory::BadRequest, &["invalid_request", "malformed", "bad request", "badrequest"]),
+        (
+            FailureCategory::NotFound,
+            &["model_not_found", "not_found", "notfound", "does not exist"],
+        ),
+        (
+            FailureCategory::BadRequest,
+            &["invalid_request", "malformed", "bad request", "badrequest"],
+        ),
         (FailureCategory::Timeout, &["timeout", "timed out", "timedout"]),
     ];
     let by_status = |status: u16| match status {
@@ -168,13 +221,18 @@ fn category(error_type: &str, message: &str, code: Option<&str>, status: Option<
         500..=599 => Some(FailureCategory::Server),
         _ => None,
     };
-    if let Some((category, _)) = WORDS.iter().find(|(_, words)| words.iter().any(|word| text.contains(word))) {
+    if let Some((category, _)) = WORDS
+        .iter()
+        .find(|(_, words)| words.iter().any(|word| text.contains(word)))
+    {
         return *category;
     }
     status
         .or_else(|| {
             let numbers = text.split(|character: char| !character.is_ascii_alphanumeric());
-            numbers.filter(|word| word.len() == 3).find_map(|word| word.parse().ok())
+            numbers
+                .filter(|word| word.len() == 3)
+                .find_map(|word| word.parse().ok())
         })
         .and_then(by_status)
         .unwrap_or(FailureCategory::Other)
@@ -187,13 +245,31 @@ mod tests {
     #[test]
     fn words_come_before_the_status_and_the_class_stays() {
         for (failure, category) in [
-            (Failure::new("BadRequestError", "maximum context length is 8192").with_status(400), FailureCategory::ContextWindow),
+            (
+                Failure::new("BadRequestError", "maximum context length is 8192").with_status(400),
+                FailureCategory::ContextWindow,
+            ),
             (Failure::new("Error", "429 slow down"), FailureCategory::RateLimit),
-            (Failure::new("rate_limit_error", "slow down"), FailureCategory::RateLimit),
-            (Failure::new("X", "it broke").with_status(503), FailureCategory::Server),
-            (Failure::new("X", "no").with_status(403), FailureCategory::Permission),
-            (Failure::new("X", "no").with_code("invalid_api_key"), FailureCategory::Authentication),
-            (Failure::new("PermissionError", "blocked words"), FailureCategory::Other),
+            (
+                Failure::new("rate_limit_error", "slow down"),
+                FailureCategory::RateLimit,
+            ),
+            (
+                Failure::new("X", "it broke").with_status(503),
+                FailureCategory::Server,
+            ),
+            (
+                Failure::new("X", "no").with_status(403),
+                FailureCategory::Permission,
+            ),
+            (
+                Failure::new("X", "no").with_code("invalid_api_key"),
+                FailureCategory::Authentication,
+            ),
+            (
+                Failure::new("PermissionError", "blocked words"),
+                FailureCategory::Other,
+            ),
             (Failure::new("TimeoutError", ""), FailureCategory::Timeout),
         ] {
             assert_eq!(failure.category(), category, "{failure}");

@@ -22,12 +22,19 @@ impl Exchange for Session {
 }
 
 impl Session {
-    fn http_turn(&self, upstream: &Upstream, http: &HttpRequest<'_>, headers: &[(String, String)]) -> HttpTurn {
+    fn http_turn(
+        &self,
+        upstream: &Upstream,
+        http: &HttpRequest<'_>,
+        headers: &[(String, String)],
+    ) -> HttpTurn {
         let (wire, mut request): (Option<&'static dyn Wire>, _) = match protocol::recognise(http) {
             Some((wire, request)) => (Some(wire), request),
             None => (None, protocol::plain_request(http)),
         };
-        request.provider.clone_from(&upstream.provider);
+        if !upstream.provider.is_empty() {
+            request.provider.clone_from(&upstream.provider);
+        }
         let live = request.clone();
         match Self::begin(self, request, wire, &control(headers)) {
             Err(error) => HttpTurn::Refused(error),
@@ -44,7 +51,10 @@ fn control(headers: &[(String, String)]) -> Object {
         .iter()
         .filter_map(|(name, value)| {
             let rest = name.strip_prefix("x-vcr-")?;
-            Some((format!("vcr_{}", rest.replace('-', "_")), Json::from(value.as_str())))
+            Some((
+                format!("vcr_{}", rest.replace('-', "_")),
+                Json::from(value.as_str()),
+            ))
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use super::breaker::Cut;
 use super::exchange::{End, Recording};
 use super::raw::Evidence;
 use super::recorder::{CallRecorder, Ending, Wired};
-use crate::json::parse;
+use crate::json::{Json, parse};
 use crate::model::{HttpHead, Piece};
 use crate::protocol::{Decoder, Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
 
@@ -33,7 +33,12 @@ pub(crate) struct HttpRecorder {
 enum Reading {
     /// Unary, or a content type that we do not know: bytes to the end.
     Whole(Vec<u8>),
-    Events { framer: Framer, decoder: Option<Box<dyn Decoder>>, pieces: Vec<Piece>, payloads: Vec<(u64, String)> },
+    Events {
+        framer: Framer,
+        decoder: Option<Box<dyn Decoder>>,
+        pieces: Vec<Piece>,
+        payloads: Vec<(u64, String)>,
+    },
 }
 
 impl HttpRecorder {
@@ -53,7 +58,13 @@ impl HttpRecorder {
 
     /// Reads what `events` say, up to the one before which the breaker cuts.
     fn read(&mut self, at_us: u64, events: Vec<WireEvent>) -> Result<(), Cut> {
-        let Reading::Events { decoder, pieces, payloads, .. } = &mut self.reading else {
+        let Reading::Events {
+            decoder,
+            pieces,
+            payloads,
+            ..
+        } = &mut self.reading
+        else {
             return Ok(());
         };
         for event in events {
@@ -63,7 +74,10 @@ impl HttpRecorder {
             }
             self.call.events(at_us, said)?;
             self.passed += event.bytes.len();
-            pieces.push(Piece { offset_us: at_us, bytes: event.bytes });
+            pieces.push(Piece {
+                offset_us: at_us,
+                bytes: event.bytes,
+            });
             if !event.data.is_empty() {
                 payloads.push((at_us, event.data));
             }
@@ -86,14 +100,25 @@ impl HttpRecorder {
         }
         match std::mem::replace(&mut self.reading, Reading::Whole(Vec::new())) {
             Reading::Whole(bytes) => self.conclude_whole(bytes),
-            Reading::Events { decoder, mut pieces, payloads, .. } => {
+            Reading::Events {
+                decoder,
+                mut pieces,
+                payloads,
+                ..
+            } => {
                 if let Some(bytes) = rest {
-                    pieces.push(Piece { offset_us: self.last_us, bytes });
+                    pieces.push(Piece {
+                        offset_us: self.last_us,
+                        bytes,
+                    });
                 }
                 let tail = match decoder {
                     Some(mut decoder) => decoder.finish(),
                     // Nobody knows what a complete stream of this kind looks like.
-                    None => Tail { complete: true, ..Tail::default() },
+                    None => Tail {
+                        complete: true,
+                        ..Tail::default()
+                    },
                 };
                 (tail, Evidence::Stream { pieces, payloads }, true)
             }
@@ -101,13 +126,22 @@ impl HttpRecorder {
     }
 
     fn conclude_whole(&mut self, bytes: Vec<u8>) -> (Tail, Evidence, bool) {
-        let mut tail = Tail { complete: true, ..Tail::default() };
+        let mut tail = Tail {
+            complete: true,
+            ..Tail::default()
+        };
         let status = self.head.as_ref().map_or(0, |head| head.status);
         if let Some(wire) = self.wire
             && self.head.is_some()
         {
             let text = String::from_utf8_lossy(&bytes);
-            match parse(text.trim_start_matches('\u{feff}').trim()) {
+            let body = match parse(text.trim_start_matches('\u{feff}').trim()) {
+                Ok(body) => Ok(body),
+                // An error page of a proxy is an error all the same.
+                Err(_) if status >= 400 => Ok(Json::from(text.as_ref())),
+                Err(error) => Err(error),
+            };
+            match body {
                 Ok(body) => {
                     let mut events: Vec<Event> = Vec::new();
                     tail = wire.unary(status, &body, &mut events);
@@ -119,7 +153,10 @@ impl HttpRecorder {
             }
         }
         let evidence = match self.head {
-            Some(_) => Evidence::Body { offset_us: self.last_us, bytes },
+            Some(_) => Evidence::Body {
+                offset_us: self.last_us,
+                bytes,
+            },
             None => Evidence::Nothing,
         };
         (tail, evidence, false)
@@ -128,21 +165,27 @@ impl HttpRecorder {
 
 impl Recording for HttpRecorder {
     fn head(&mut self, status: u16, headers: &[(String, String)]) {
-        let content_type = headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.as_str());
+        let content_type = headers
+            .iter()
+            .find(|(name, _)| name == "content-type")
+            .map(|(_, value)| value.as_str());
         let framing = match self.wire {
             Some(wire) => wire.framing(content_type),
             None => Framing::of(content_type),
         };
         // An error body is a whole one, whatever it calls itself.
-        if let Some(framing) = framing {
+        if let Some(framing) = framing.filter(|_| status < 400) {
             self.reading = Reading::Events {
                 framer: Framer::new(framing),
-                decoder: self.wire.filter(|_| status < 400).map(|wire| wire.decoder()),
+                decoder: self.wire.map(|wire| wire.decoder()),
                 pieces: Vec::new(),
                 payloads: Vec::new(),
             };
         }
-        self.head = Some(HttpHead { status, headers: self.call.headers(headers) });
+        self.head = Some(HttpHead {
+            status,
+            headers: self.call.headers(headers),
+        });
     }
 
     fn bytes(&mut self, piece: &[u8]) -> ControlFlow<usize> {
@@ -178,9 +221,9 @@ impl Recording for HttpRecorder {
         let ending = match (end, self.cut.take()) {
             (_, Some(cut)) => Ending::CutOff(cut),
             (End::Complete, None) => Ending::Clean { complete },
-            (End::Cancelled | End::CutOff, None) => {
-                Ending::Cancelled { complete: complete && (streamed || self.head.is_none()) }
-            }
+            (End::Cancelled | End::CutOff, None) => Ending::Cancelled {
+                complete: complete && (streamed || self.head.is_none()),
+            },
             // The end marker decides, not the socket: a reset after it changes nothing.
             (End::Failed { .. }, None) if streamed && complete && self.wire.is_some() => {
                 Ending::Clean { complete }
@@ -196,7 +239,14 @@ impl Recording for HttpRecorder {
             (Some(a), Some(b)) => Some(format!("{a}; {b}")),
             (odd, None) | (None, odd) => odd,
         };
-        let wired = Wired { wire: self.wire, head: self.head.take(), streamed, template: tail.template, evidence, odd };
+        let wired = Wired {
+            wire: self.wire,
+            head: self.head.take(),
+            streamed,
+            template: tail.template,
+            evidence,
+            odd,
+        };
         self.call.finish(ending, wired);
     }
 }
@@ -206,6 +256,9 @@ pub(crate) const TRANSPORT: &str = "transport";
 
 impl std::fmt::Debug for HttpRecorder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("HttpRecorder").field("call", &self.call).finish_non_exhaustive()
+        formatter
+            .debug_struct("HttpRecorder")
+            .field("call", &self.call)
+            .finish_non_exhaustive()
     }
 }

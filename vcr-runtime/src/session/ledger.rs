@@ -36,6 +36,9 @@ impl Ledger {
 
     /// The number of calls that nothing recorded answers.
     pub(crate) fn misses(&self) -> usize {
-        self.faults.iter().filter(|fault| fault.kind() == ErrorKind::Miss).count()
+        self.faults
+            .iter()
+            .filter(|fault| fault.kind() == ErrorKind::Miss)
+            .count()
     }
 }

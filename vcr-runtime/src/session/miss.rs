@@ -18,6 +18,8 @@ const LINES: usize = 12;
 pub(crate) struct Where<'a> {
     /// The full path of the test, or of the invoker.
     pub(crate) test: &'a str,
+    /// What to append to `cargo test`.
+    pub(crate) filter: &'a str,
     pub(crate) matching: Matching,
     /// Hide everything that comes from the request.
     pub(crate) private: bool,
@@ -28,33 +30,51 @@ pub(crate) fn report(tape: &Tape, live: &CanonicalRequest, not_taken: NotTaken, 
     if place.private {
         return Error::new(
             ErrorKind::Miss,
-            format!("no recorded call answers a request of `{}` (its details are private)", place.test),
+            format!(
+                "no recorded call answers a request of `{}` (its details are private)",
+                place.test
+            ),
             "record it again with VCR_MODE=record",
         );
     }
     let text = tape
         .with_cursor(|cursor| screen(tape, cursor, live, &not_taken, place))
         .unwrap_or_else(|| "no recorded call answers this request".to_owned());
-    let name = place.test.split_once("::").map_or(place.test, |(_, name)| name);
     let advice = match not_taken {
         NotTaken::Early { .. } => {
-            "if the order of these calls does not matter, set `matching = keyed` (or VCR_MATCHING=keyed)".to_owned()
+            "if the order of these calls does not matter, set `matching = keyed` (or VCR_MATCHING=keyed)"
+                .to_owned()
         }
         _ => format!(
-            "if the new request is right, record it: `VCR_MODE=record cargo test {name}` (all calls) or `VCR_MODE=new cargo test {name}` (only this one)"
+            "if the new request is right, record it: `VCR_MODE=record cargo test{0}` (all calls) or `VCR_MODE=new cargo test{0}` (only this one)",
+            place.filter
         ),
     };
     Error::new(ErrorKind::Miss, text, advice).at(&tape.path)
 }
 
-fn screen(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, not_taken: &NotTaken, place: Where<'_>) -> String {
+fn screen(
+    tape: &Tape,
+    cursor: &Cursor,
+    live: &CanonicalRequest,
+    not_taken: &NotTaken,
+    place: Where<'_>,
+) -> String {
     let calls = cursor.calls().len();
     let mut text = String::new();
     let mut line = |label: &str, value: &str| {
         let _ = write!(text, "\n  {label:<9} {value}");
     };
     line("test", place.test);
-    line("cassette", &format!("{} (take {}, {})", tape.path.display(), short(tape.trace_id()), count(calls, "call")));
+    line(
+        "cassette",
+        &format!(
+            "{} (take {}, {})",
+            tape.path.display(),
+            short(tape.trace_id()),
+            count(calls, "call")
+        ),
+    );
     line("request", &describe_live(live));
     let headline = match not_taken {
         NotTaken::Unknown => {
@@ -71,8 +91,14 @@ fn screen(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, not_taken: &Not
         }
         NotTaken::Early { call, waits_for } => {
             line("answer", &format!("call {} would answer it", call + 1));
-            line("waits for", &format!("call {}: {}", waits_for + 1, describe(cursor.key(*waits_for))));
-            format!("this request came before call {}, which had ended before it when it was recorded", waits_for + 1)
+            line(
+                "waits for",
+                &format!("call {}: {}", waits_for + 1, describe(cursor.key(*waits_for))),
+            );
+            format!(
+                "this request came before call {}, which had ended before it when it was recorded",
+                waits_for + 1
+            )
         }
         NotTaken::Refused(error) => error.message().to_owned(),
     };
@@ -87,7 +113,11 @@ fn screen(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, not_taken: &Not
 fn nearest(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, line: &mut impl FnMut(&str, &str)) {
     // Calls not yet used are the better candidates; used ones are shown when nothing else is left.
     let open: Vec<usize> = cursor.leftovers().collect();
-    let candidates = if open.is_empty() { (0..cursor.calls().len()).collect() } else { open };
+    let candidates = if open.is_empty() {
+        (0..cursor.calls().len()).collect()
+    } else {
+        open
+    };
     let Some(found) = canon::nearest(candidates.iter().map(|index| cursor.key(*index)), live) else {
         line("nearest", "the cassette has no calls");
         return;
@@ -98,7 +128,10 @@ fn nearest(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, line: &mut imp
         Some(by) => format!("used by request {by}"),
         None => "not used yet".to_owned(),
     };
-    line("nearest", &format!("call {}: {} ({state})", index + 1, describe(key)));
+    line(
+        "nearest",
+        &format!("call {}: {} ({state})", index + 1, describe(key)),
+    );
     let mut live = live.clone();
     tape.ignore.apply(&mut live);
     let changes = canon::diff(key, &live);
@@ -109,7 +142,12 @@ fn nearest(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, line: &mut imp
         line("", &format!("and {} more differences", changes.len() - LINES));
     }
     if let Some(what) = canon::differs_only_in(&changes, key, &live) {
-        line("hint", &format!("it differs only in {what}; keep it out of the prompt, or leave the member out with `ignore`"));
+        line(
+            "hint",
+            &format!(
+                "it differs only in {what}; keep it out of the prompt, or leave the member out with `ignore`"
+            ),
+        );
     }
 }
 
@@ -123,7 +161,10 @@ fn used(cursor: &Cursor, line: &mut impl FnMut(&str, &str)) {
     const SHOWN: usize = 6;
     match taken.len() {
         0 => line("used", "none yet"),
-        all if all > SHOWN => line("used", &format!("{} and {} more", taken[..SHOWN].join(", "), all - SHOWN)),
+        all if all > SHOWN => line(
+            "used",
+            &format!("{} and {} more", taken[..SHOWN].join(", "), all - SHOWN),
+        ),
         _ => line("used", &taken.join(", ")),
     }
 }
@@ -133,7 +174,11 @@ pub(crate) fn describe(request: &RecordedRequest) -> String {
     summary(
         request.model.as_deref().unwrap_or("any model"),
         request.messages.as_deref().unwrap_or_default(),
-        request.parameters.as_ref().and_then(|parameters| parameters.get("path")).and_then(Json::as_str),
+        request
+            .parameters
+            .as_ref()
+            .and_then(|parameters| parameters.get("path"))
+            .and_then(Json::as_str),
     )
 }
 
@@ -157,9 +202,11 @@ fn said(message: &Json) -> String {
     let role = message.get("role").and_then(Json::as_str).unwrap_or("message");
     let text = match message.get("content") {
         Some(Json::String(text)) => text.clone(),
-        Some(Json::Array(blocks)) => {
-            blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect::<Vec<_>>().join(" ")
-        }
+        Some(Json::Array(blocks)) => blocks
+            .iter()
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect::<Vec<_>>()
+            .join(" "),
         _ => String::new(),
     };
     format!("{role} {:?}", excerpt(&text, 60))

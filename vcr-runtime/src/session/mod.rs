@@ -2,7 +2,10 @@
 
 mod breaker;
 mod cursor;
-#[cfg_attr(not(feature = "gateway"), expect(dead_code, reason = "only HTTP fronts use the seam"))]
+#[cfg_attr(
+    not(feature = "gateway"),
+    expect(dead_code, reason = "only HTTP fronts use the seam")
+)]
 mod exchange;
 mod failure;
 mod http;
@@ -20,8 +23,8 @@ mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use exchange::{End, Exchange, HttpTurn, Pace, Playback, PlaybackBody, Recording, Upstream};
-pub use failure::{Failure, FailureCategory};
 pub(crate) use failure::is_failure;
+pub use failure::{Failure, FailureCategory};
 pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};

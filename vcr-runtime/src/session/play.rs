@@ -69,7 +69,12 @@ impl Played {
             PlaybackBody::Whole(..) | PlaybackBody::Nothing(_) => 1,
         };
         let events = matches!(body, PlaybackBody::Pieces(_));
-        Playback { head: head(call, wire, events), abort: breaks_off(call), pace: self.pace(steps), body }
+        Playback {
+            head: head(call, wire, events),
+            abort: breaks_off(call),
+            pace: self.pace(steps),
+            body,
+        }
     }
 
     /// Frames rendered into the caller's protocol.
@@ -109,7 +114,11 @@ impl Played {
 
 /// Whether a call can answer a request at all: a unary body never answers a stream request, nor the reverse, unless there
 /// are frames to render.
-pub(crate) fn check_shape(call: &Call, live: &CanonicalRequest, wire: Option<&'static dyn Wire>) -> Result<()> {
+pub(crate) fn check_shape(
+    call: &Call,
+    live: &CanonicalRequest,
+    wire: Option<&'static dyn Wire>,
+) -> Result<()> {
     let Some(streamed) = is_streamed(call) else {
         return Ok(());
     };
@@ -117,7 +126,11 @@ pub(crate) fn check_shape(call: &Call, live: &CanonicalRequest, wire: Option<&'s
     if wire.is_none() || streamed == live.stream() || is_http_error(call) || is_silent(call) || renderable {
         return Ok(());
     }
-    let (recorded, asked) = if streamed { ("stream", "unary") } else { ("unary", "stream") };
+    let (recorded, asked) = if streamed {
+        ("stream", "unary")
+    } else {
+        ("unary", "stream")
+    };
     Err(Error::new(
         ErrorKind::Miss,
         format!("the recorded {recorded} answer cannot answer a {asked} request"),
@@ -126,13 +139,25 @@ pub(crate) fn check_shape(call: &Call, live: &CanonicalRequest, wire: Option<&'s
 }
 
 /// The body from the raw layer.
-fn raw_body(call: &Call, raw: &RawBody, wire: Option<&'static dyn Wire>, total: Duration, streamed: bool) -> PlaybackBody {
+fn raw_body(
+    call: &Call,
+    raw: &RawBody,
+    wire: Option<&'static dyn Wire>,
+    total: Duration,
+    streamed: bool,
+) -> PlaybackBody {
     let template = call.template.as_ref();
     match (raw, wire) {
         (RawBody::Unary(body), _) => PlaybackBody::Whole(total, compact(body).into_bytes()),
         (RawBody::Chunks { chunks, offsets_us }, Some(wire)) => {
             let at = |index: usize| {
-                Duration::from_micros(offsets_us.get(index).or(offsets_us.last()).copied().unwrap_or_default())
+                Duration::from_micros(
+                    offsets_us
+                        .get(index)
+                        .or(offsets_us.last())
+                        .copied()
+                        .unwrap_or_default(),
+                )
             };
             let mut pieces: Vec<_> = chunks
                 .iter()
@@ -148,18 +173,28 @@ fn raw_body(call: &Call, raw: &RawBody, wire: Option<&'static dyn Wire>, total: 
             PlaybackBody::Whole(total, compact(&Json::Array(chunks.clone())).into_bytes())
         }
         (RawBody::Transcript(pieces), _) if streamed => PlaybackBody::Pieces(
-            pieces.iter().map(|piece| (Duration::from_micros(piece.offset_us), piece.bytes.clone())).collect(),
+            pieces
+                .iter()
+                .map(|piece| (Duration::from_micros(piece.offset_us), piece.bytes.clone()))
+                .collect(),
         ),
-        (RawBody::Transcript(pieces), _) => {
-            PlaybackBody::Whole(total, pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect())
-        }
+        (RawBody::Transcript(pieces), _) => PlaybackBody::Whole(
+            total,
+            pieces
+                .iter()
+                .flat_map(|piece| piece.bytes.iter().copied())
+                .collect(),
+        ),
     }
 }
 
 /// Whether the recorded answer was a stream; `None` when the file does not say (written by hand).
 pub(crate) fn is_streamed(call: &Call) -> Option<bool> {
     let content_type = call.http.as_ref().and_then(|head| {
-        head.headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.as_str())
+        head.headers
+            .iter()
+            .find(|(name, _)| name == "content-type")
+            .map(|(_, value)| value.as_str())
     });
     match (content_type, &call.raw) {
         (Some(value), _) => Some(crate::protocol::Framing::of(Some(value)).is_some()),
@@ -170,7 +205,11 @@ pub(crate) fn is_streamed(call: &Call) -> Option<bool> {
 
 fn is_http_error(call: &Call) -> bool {
     call.http.as_ref().map_or_else(
-        || call.boundary.as_ref().is_some_and(|boundary| boundary.kind == BoundaryKind::Http),
+        || {
+            call.boundary
+                .as_ref()
+                .is_some_and(|boundary| boundary.kind == BoundaryKind::Http)
+        },
         |head| head.status >= 400,
     )
 }
@@ -186,12 +225,14 @@ fn is_silent(call: &Call) -> bool {
 
 /// Whether the connection breaks after the body, as it did (or would have) live.
 fn breaks_off(call: &Call) -> bool {
-    call.boundary.as_ref().is_some_and(|boundary| match boundary.kind {
-        BoundaryKind::Cutoff | BoundaryKind::Cancelled => true,
-        BoundaryKind::Error => boundary.code.as_deref() == Some(TRANSPORT),
-        // An orderly end that came too early ends in order again.
-        BoundaryKind::Http | BoundaryKind::Truncated => false,
-    })
+    call.boundary
+        .as_ref()
+        .is_some_and(|boundary| match boundary.kind {
+            BoundaryKind::Cutoff | BoundaryKind::Cancelled => true,
+            BoundaryKind::Error => boundary.code.as_deref() == Some(TRANSPORT),
+            // An orderly end that came too early ends in order again.
+            BoundaryKind::Http | BoundaryKind::Truncated => false,
+        })
 }
 
 /// The head; for calls without one, the plausible one.
@@ -199,7 +240,9 @@ fn head(call: &Call, wire: Option<&'static dyn Wire>, events: bool) -> HttpHead 
     let mut head = call.http.clone().unwrap_or_else(|| HttpHead {
         status: match &call.boundary {
             // Nothing came before the error: over HTTP that is an error status.
-            Some(boundary) if call.frames.is_empty() || boundary.kind == BoundaryKind::Http => status_of(boundary),
+            Some(boundary) if call.frames.is_empty() || boundary.kind == BoundaryKind::Http => {
+                status_of(boundary)
+            }
             _ => 200,
         },
         headers: Vec::new(),
@@ -210,7 +253,9 @@ fn head(call: &Call, wire: Option<&'static dyn Wire>, events: bool) -> HttpHead 
     };
     match head.headers.iter_mut().find(|(name, _)| name == "content-type") {
         // Rendered into another shape than it was recorded in: the type must follow.
-        Some((_, value)) if wire.is_some() && crate::protocol::Framing::of(Some(value)).is_some() != events => {
+        Some((_, value))
+            if wire.is_some() && crate::protocol::Framing::of(Some(value)).is_some() != events =>
+        {
             usual.clone_into(value);
         }
         Some(_) => {}

@@ -15,7 +15,10 @@ pub(crate) enum Evidence {
     /// A unary body.
     Body { offset_us: u64, bytes: Vec<u8> },
     /// One piece an event, and the payload of each event that has one.
-    Stream { pieces: Vec<Piece>, payloads: Vec<(u64, String)> },
+    Stream {
+        pieces: Vec<Piece>,
+        payloads: Vec<(u64, String)>,
+    },
 }
 
 /// Decides whether `call` keeps its raw layer, and notes why.
@@ -38,7 +41,8 @@ pub(crate) fn keep(
         });
         return;
     };
-    let loss = loss(call, wire, request, &evidence);
+    // Whatever was odd about the bytes is a reason to keep them.
+    let loss = call.note.clone().or_else(|| loss(call, wire, request, &evidence));
     let wanted = match include {
         IncludeRaw::Always => true,
         IncludeRaw::Never => false,
@@ -48,7 +52,10 @@ pub(crate) fn keep(
         (false, Some(loss)) => note(call, &format!("without the raw layer this is lost: {loss}")),
         (false, None) => {}
         (true, loss) => {
-            if include == IncludeRaw::Auto && let Some(loss) = loss {
+            if include == IncludeRaw::Auto
+                && call.note.is_none()
+                && let Some(loss) = loss
+            {
                 note(call, &format!("raw kept: {loss}"));
             }
             call.raw = redacted(layer(wire, call.template.as_ref(), evidence), redactor);
@@ -83,10 +90,16 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evi
     let (wired, rendered) = match evidence {
         Evidence::Nothing => return None,
         Evidence::Body { bytes, .. } => {
-            let Some(body) = std::str::from_utf8(bytes).ok().and_then(|text| parse(text.trim()).ok()) else {
+            let Some(body) = std::str::from_utf8(bytes)
+                .ok()
+                .and_then(|text| parse(text.trim()).ok())
+            else {
                 return Some("the body is not JSON".to_owned());
             };
-            (wire.comparable(&body), wire.comparable(&wire.render_unary(&answer)))
+            (
+                wire.comparable(&body),
+                wire.comparable(&wire.render_unary(&answer)),
+            )
         }
         Evidence::Stream { payloads, .. } => {
             let mut chunks = Vec::with_capacity(payloads.len());
@@ -99,7 +112,11 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evi
                     Err(_) => return Some("an event is not JSON".to_owned()),
                 }
             }
-            let rendered: Vec<Json> = wire.render_stream(&answer).into_iter().map(|(_, chunk)| chunk).collect();
+            let rendered: Vec<Json> = wire
+                .render_stream(&answer)
+                .into_iter()
+                .map(|(_, chunk)| chunk)
+                .collect();
             (wire.assemble(&chunks), wire.assemble(&rendered))
         }
     };
@@ -114,7 +131,11 @@ fn first_difference(wired: &Json, rendered: &Json, path: String) -> Option<Strin
     match (wired, rendered) {
         (Json::Object(a), Json::Object(b)) => {
             for (key, value) in a.iter() {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
                 match b.get(key) {
                     None => return Some(format!("`{path}` has no canonical form")),
                     Some(other) => {
@@ -125,7 +146,10 @@ fn first_difference(wired: &Json, rendered: &Json, path: String) -> Option<Strin
                 }
             }
             let added = b.iter().find(|(key, _)| a.get(key).is_none());
-            Some(added.map_or_else(|| format!("`{path}`"), |(key, _)| format!("`{path}` would gain `{key}`")))
+            Some(added.map_or_else(
+                || format!("`{path}`"),
+                |(key, _)| format!("`{path}` would gain `{key}`"),
+            ))
         }
         (Json::Array(a), Json::Array(b)) if a.len() == b.len() => a
             .iter()
@@ -171,7 +195,12 @@ fn exact_json(bytes: &[u8]) -> Option<Json> {
 }
 
 /// `stream_chunks`, when the protocol's usual framing of them gives back the bytes that came.
-fn usual(wire: &dyn Wire, template: Option<&Json>, pieces: &[Piece], payloads: &[(u64, String)]) -> Option<RawBody> {
+fn usual(
+    wire: &dyn Wire,
+    template: Option<&Json>,
+    pieces: &[Piece],
+    payloads: &[(u64, String)],
+) -> Option<RawBody> {
     let mut chunks = Vec::with_capacity(payloads.len());
     let mut offsets_us = Vec::with_capacity(payloads.len());
     let mut text = String::new();
@@ -205,7 +234,9 @@ fn redacted(mut raw: Raw, redactor: &Redactor) -> Option<Raw> {
             if let [piece] = pieces.as_mut_slice()
                 && let Some(body) = without_secret_members(&piece.bytes, redactor)
             {
-                return Some(Raw { body: RawBody::Unary(body) });
+                return Some(Raw {
+                    body: RawBody::Unary(body),
+                });
             }
             for piece in pieces.iter_mut() {
                 if let Ok(text) = std::str::from_utf8(&piece.bytes)
@@ -214,7 +245,10 @@ fn redacted(mut raw: Raw, redactor: &Redactor) -> Option<Raw> {
                     piece.bytes = clean.into_bytes();
                 }
             }
-            let whole: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect();
+            let whole: Vec<u8> = pieces
+                .iter()
+                .flat_map(|piece| piece.bytes.iter().copied())
+                .collect();
             let whole = String::from_utf8_lossy(&whole);
             if matches!(redactor.text(&whole), std::borrow::Cow::Owned(_)) {
                 return None;

@@ -6,12 +6,10 @@ use std::time::Instant;
 use super::breaker::{Cut, StreamBreaker, Tally};
 use super::raw;
 use super::tape::Tape;
-use super::timeline::{Told, Timeline};
+use super::timeline::{Timeline, Told};
 use crate::config::IncludeRaw;
 use crate::json::Json;
-use crate::model::{
-    Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, Metrics, RecordedRequest,
-};
+use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, Metrics, RecordedRequest};
 use crate::protocol::{Event, Wire, WireError};
 
 /// The place of a call in the take, reserved when the call starts.
@@ -151,7 +149,11 @@ impl CallRecorder {
         };
         let total_us = self.now_us();
         let told = std::mem::replace(&mut self.timeline, Timeline::unary()).finish();
-        let ttfb_us = if wired.streamed { self.first_us.unwrap_or(total_us) } else { total_us };
+        let ttfb_us = if wired.streamed {
+            self.first_us.unwrap_or(total_us)
+        } else {
+            total_us
+        };
         let status = wired.head.as_ref().map(|head| head.status);
         let Told { frames, usage, error } = told;
         let mut call = Call {
@@ -166,7 +168,14 @@ impl CallRecorder {
             ..Call::default()
         };
         let redactor = self.tape.redactor();
-        raw::keep(&mut call, wired.wire, &request, wired.evidence, self.keep.include_raw, redactor);
+        raw::keep(
+            &mut call,
+            wired.wire,
+            &request,
+            wired.evidence,
+            self.keep.include_raw,
+            redactor,
+        );
         redactor.call(&mut call);
         call.request = RecordedRequest::recorded(request, hash);
         self.tape.record(self.slot.index, call);
@@ -176,13 +185,22 @@ impl CallRecorder {
 impl Drop for CallRecorder {
     fn drop(&mut self) {
         let complete = self.timeline.ended();
-        self.complete(Ending::Cancelled { complete }, Wired { streamed: true, ..Wired::default() });
+        self.complete(
+            Ending::Cancelled { complete },
+            Wired {
+                streamed: true,
+                ..Wired::default()
+            },
+        );
     }
 }
 
 impl std::fmt::Debug for CallRecorder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("CallRecorder").field("slot", &self.slot).finish_non_exhaustive()
+        formatter
+            .debug_struct("CallRecorder")
+            .field("slot", &self.slot)
+            .finish_non_exhaustive()
     }
 }
 
@@ -200,14 +218,22 @@ fn boundary(ending: Ending, error: Option<WireError>, status: Option<u16>) -> Op
     let named = |kind, error_type: &str, message: &str| {
         boundary(
             kind,
-            WireError { error_type: error_type.to_owned(), message: message.to_owned(), ..WireError::default() },
+            WireError {
+                error_type: error_type.to_owned(),
+                message: message.to_owned(),
+                ..WireError::default()
+            },
         )
     };
     let failed_status = status.filter(|status| *status >= 400);
     match (ending, error) {
         (Ending::CutOff(cut), _) => named(BoundaryKind::Cutoff, &cut.error_type, &cut.message),
         (_, Some(mut error)) => {
-            let kind = if failed_status.is_some() { BoundaryKind::Http } else { BoundaryKind::Error };
+            let kind = if failed_status.is_some() {
+                BoundaryKind::Http
+            } else {
+                BoundaryKind::Error
+            };
             error.status = error.status.or(failed_status);
             boundary(kind, error)
         }
@@ -222,9 +248,11 @@ fn boundary(ending: Ending, error: Option<WireError>, status: Option<u16>) -> Op
         ),
         (Ending::Failed(error), None) => boundary(BoundaryKind::Error, error),
         (Ending::Clean { complete: true } | Ending::Cancelled { complete: true }, None) => None,
-        (Ending::Clean { complete: false }, None) => {
-            named(BoundaryKind::Truncated, "Truncated", "the stream ended before the provider said that it was complete")
-        }
+        (Ending::Clean { complete: false }, None) => named(
+            BoundaryKind::Truncated,
+            "Truncated",
+            "the stream ended before the provider said that it was complete",
+        ),
         (Ending::Cancelled { complete: false }, None) => {
             named(BoundaryKind::Cancelled, "Cancelled", "the caller stopped reading")
         }

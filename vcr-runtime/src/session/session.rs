@@ -74,7 +74,9 @@ impl Session {
     /// Opens a session that is no test's: calls outside of it stay what they were.
     pub(crate) fn open_for_one_call(opening: Opening) -> Result<Self> {
         let environment = Environment::process();
-        let manifest_dir = environment.get("CARGO_MANIFEST_DIR").unwrap_or(opening.place.manifest_dir);
+        let manifest_dir = environment
+            .get("CARGO_MANIFEST_DIR")
+            .unwrap_or(opening.place.manifest_dir);
         let project = ProjectFile::load(Path::new(manifest_dir))?;
         let layers: Vec<&Layer> = opening.layers.iter().collect();
         let mut settings = Settings::resolve(&layers, environment, &project, opening.default_mode)?;
@@ -175,18 +177,43 @@ impl Session {
             Ok(Found::Play(index, call)) => {
                 self.ledger().served += 1;
                 let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));
-                Ok(Turn::Replay(Played { call, index, settings: Arc::clone(settings), id }))
+                Ok(Turn::Replay(Played {
+                    call,
+                    index,
+                    settings: Arc::clone(settings),
+                    id,
+                }))
             }
             Ok(Found::Record(slot)) => {
                 self.ledger().recorded += 1;
                 let hash = tape.hash(request);
-                let keep = Keep { tick_us: settings.tick_us, include_raw: settings.include_raw };
-                let breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                Ok(Turn::Record(CallRecorder::new(tape, slot, keep, request.clone(), hash, breaker)))
+                let keep = Keep {
+                    tick_us: settings.tick_us,
+                    include_raw: settings.include_raw,
+                };
+                let breaker = self
+                    .breaker
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone();
+                Ok(Turn::Record(CallRecorder::new(
+                    tape,
+                    slot,
+                    keep,
+                    request.clone(),
+                    hash,
+                    breaker,
+                )))
             }
             Err(not_taken) => {
                 let test = self.test();
-                let place = Where { test: &test, matching: settings.matching, private: settings.private };
+                let filter = self.place.filter();
+                let place = Where {
+                    test: &test,
+                    filter: &filter,
+                    matching: settings.matching,
+                    private: settings.private,
+                };
                 Err(miss::report(&tape, request, not_taken, place))
             }
         }
@@ -241,8 +268,15 @@ impl Session {
         let pin = pin(settings, &label.scenario, &path)?;
         let ignore = IgnorePaths::parse(&settings.ignore)?;
         let mut notes = Vec::new();
-        let tape =
-            Tape::open(path.clone(), role, pin.as_deref(), label, Arc::clone(&self.redactor), ignore, &mut notes)?;
+        let tape = Tape::open(
+            path.clone(),
+            role,
+            pin.as_deref(),
+            label,
+            Arc::clone(&self.redactor),
+            ignore,
+            &mut notes,
+        )?;
         let tape = Arc::new(tape);
         tapes.insert((path, role), Arc::clone(&tape));
         let mut ledger = self.ledger();
@@ -261,7 +295,10 @@ impl Session {
 
     /// Every cassette that was opened, and the session's own one if it exists though no call opened it.
     pub(crate) fn opened(&self) -> Vec<Arc<Tape>> {
-        let replaying = matches!(self.settings.effective_mode(), Mode::Replay | Mode::Auto | Mode::New);
+        let replaying = matches!(
+            self.settings.effective_mode(),
+            Mode::Replay | Mode::Auto | Mode::New
+        );
         let own = self.cassette_path();
         let unopened = {
             let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -303,7 +340,9 @@ fn auto(identity: &Identity, request: Option<&CanonicalRequest>) -> String {
     if identity.scenario.is_some() || identity.filename.is_some() {
         return String::new();
     }
-    let messages = request.map(|request| request.messages.as_slice()).unwrap_or_default();
+    let messages = request
+        .map(|request| request.messages.as_slice())
+        .unwrap_or_default();
     let mut id = canon::auto_trace_id(Some(&identity.invoker), messages);
     id.truncate(8);
     id

@@ -114,11 +114,22 @@ impl Tape {
             (None, None) => String::new(),
         };
         let cursor = cursor.map(|(_, cursor)| cursor);
-        Ok(Self { path, role, label, redactor, ignore, trace_id, state: Mutex::new(State { cursor, recording }) })
+        Ok(Self {
+            path,
+            role,
+            label,
+            redactor,
+            ignore,
+            trace_id,
+            state: Mutex::new(State { cursor, recording }),
+        })
     }
 
     fn cursor(cassette: Cassette, redactor: &Redactor, ignore: &IgnorePaths) -> (String, Cursor) {
-        (cassette.take.trace_id.clone(), Cursor::new(cassette.take, redactor, ignore))
+        (
+            cassette.take.trace_id.clone(),
+            Cursor::new(cassette.take, redactor, ignore),
+        )
     }
 
     pub(crate) fn redactor(&self) -> &Redactor {
@@ -205,7 +216,9 @@ impl Tape {
     /// Calls that were started and have not ended.
     pub(crate) fn unfinished(&self) -> usize {
         let state = self.state();
-        state.recording.as_ref().map_or(0, |recording| recording.slots.iter().filter(|slot| slot.is_none()).count())
+        state.recording.as_ref().map_or(0, |recording| {
+            recording.slots.iter().filter(|slot| slot.is_none()).count()
+        })
     }
 
     /// Ends the recording: into the cassette when the test passed, else into the side file.
@@ -222,7 +235,10 @@ impl Tape {
             recording.journal.remove()?;
             return Ok(Kept::Nothing);
         }
-        let take = Take { trace_id: recording.trace_id, calls };
+        let take = Take {
+            trace_id: recording.trace_id,
+            calls,
+        };
         let count = take.calls.len();
         let kept = if passed {
             match self.write(&self.path, &take)? {
@@ -242,11 +258,16 @@ impl Tape {
     }
 
     fn write(&self, target: &Path, take: &Take) -> Result<Saved> {
-        let head = Head { scenario: &self.label.scenario, test: self.label.test.as_deref() };
+        let head = Head {
+            scenario: &self.label.scenario,
+            test: self.label.test.as_deref(),
+        };
         let redactor = &self.redactor;
-        cassette::save(&self.path, target, head, take, &|text| redactor
+        cassette::save(&self.path, target, head, take, &|text| {
+            redactor
                 .scan(text)
-                .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule)))
+                .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule))
+        })
     }
 }
 
@@ -277,7 +298,10 @@ impl TapeRecording {
         let (journal, left) = Journal::open(path, &trace_id)?;
         if let Some(left) = left {
             let target = path.with_extension("interrupted.json");
-            let head = Head { scenario: &label.scenario, test: label.test.as_deref() };
+            let head = Head {
+                scenario: &label.scenario,
+                test: label.test.as_deref(),
+            };
             let calls = left.calls.len();
             // The journal holds redacted calls only, as they would have been saved.
             cassette::save(path, &target, head, &left, &|_| None)?;
@@ -287,14 +311,24 @@ impl TapeRecording {
                 path.file_name().unwrap_or_default().to_string_lossy()
             ));
         }
-        Ok(Self { trace_id, clock: Instant::now(), slots: Vec::new(), journal, live: 0, fault: None })
+        Ok(Self {
+            trace_id,
+            clock: Instant::now(),
+            slots: Vec::new(),
+            journal,
+            live: 0,
+            fault: None,
+        })
     }
 
     /// Places are given out when calls start, so the file's order does not depend on which call ends first.
     fn reserve(&mut self) -> Slot {
         self.slots.push(None);
         self.live += 1;
-        Slot { index: self.slots.len() - 1, started_us: micros(self.clock.elapsed()) }
+        Slot {
+            index: self.slots.len() - 1,
+            started_us: micros(self.clock.elapsed()),
+        }
     }
 
     /// A call that was played belongs to the new take as well.
@@ -320,7 +354,10 @@ fn refuse_another_test(path: &Path, label: &Label) -> Result<()> {
     }
     Err(Error::new(
         ErrorKind::Collision,
-        format!("{} belongs to the test `{owner}`, and `{test}` would record over it", path.display()),
+        format!(
+            "{} belongs to the test `{owner}`, and `{test}` would record over it",
+            path.display()
+        ),
         "give one of them a scenario or filename of its own; if the test was renamed, delete the file first",
     )
     .at(path))

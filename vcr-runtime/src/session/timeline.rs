@@ -93,28 +93,38 @@ impl Timeline {
         while let Some(choice) = self.tools.first().map(|tool| tool.choice) {
             let at_us = self.tools.iter().map(|tool| tool.at_us).max().unwrap_or_default();
             let tool_calls = self.tools_of(choice);
-            self.frame(choice, at_us, |frame| !frame.tool_calls.is_empty() || frame.finish_reason.is_some())
-                .tool_calls = tool_calls;
+            self.frame(choice, at_us, |frame| {
+                !frame.tool_calls.is_empty() || frame.finish_reason.is_some()
+            })
+            .tool_calls = tool_calls;
         }
         self.flush();
-        Told { frames: self.frames, usage: self.usage, error: self.error }
+        Told {
+            frames: self.frames,
+            usage: self.usage,
+            error: self.error,
+        }
     }
 
     fn take(&mut self, at_us: u64, event: Event) {
         match event {
             Event::Text { choice, text } => {
                 if !text.is_empty() {
-                    self.frame(choice, at_us, |frame| later_than_text(frame) || frame.refusal.is_some())
-                        .chunk
-                        .push_str(&text);
+                    self.frame(choice, at_us, |frame| {
+                        later_than_text(frame) || frame.refusal.is_some()
+                    })
+                    .chunk
+                    .push_str(&text);
                 }
             }
             Event::Refusal { choice, text } => {
                 if !text.is_empty() {
-                    self.frame(choice, at_us, |frame| later_than_text(frame) || !frame.chunk.is_empty())
-                        .refusal
-                        .get_or_insert_default()
-                        .push_str(&text);
+                    self.frame(choice, at_us, |frame| {
+                        later_than_text(frame) || !frame.chunk.is_empty()
+                    })
+                    .refusal
+                    .get_or_insert_default()
+                    .push_str(&text);
                 }
             }
             Event::Reasoning { choice, text } => {
@@ -126,15 +136,26 @@ impl Timeline {
                 }
             }
             Event::Signature { choice, text } => {
-                self.frame(choice, at_us, |frame| later_than_reasoning(frame)).reasoning_signature = Some(text);
+                self.frame(choice, at_us, |frame| later_than_reasoning(frame))
+                    .reasoning_signature = Some(text);
             }
             Event::Native { choice, block } => {
                 self.frame(choice, at_us, |frame| !frame.is_blank()).native = Some(block);
             }
-            Event::Tool { choice, index, id, name, arguments } => {
+            Event::Tool {
+                choice,
+                index,
+                id,
+                name,
+                arguments,
+            } => {
                 self.tool(at_us, choice, index, id, name, &arguments);
             }
-            Event::Finish { choice, reason, native } => {
+            Event::Finish {
+                choice,
+                reason,
+                native,
+            } => {
                 let tool_calls = self.tools_of(choice);
                 let frame = self.frame(choice, at_us, |frame| frame.finish_reason.is_some());
                 frame.tool_calls.extend(tool_calls);
@@ -147,12 +168,28 @@ impl Timeline {
         }
     }
 
-    fn tool(&mut self, at_us: u64, choice: u32, index: u32, id: Option<String>, name: Option<String>, more: &str) {
-        let known = self.tools.iter_mut().find(|tool| tool.choice == choice && tool.index == index);
+    fn tool(
+        &mut self,
+        at_us: u64,
+        choice: u32,
+        index: u32,
+        id: Option<String>,
+        name: Option<String>,
+        more: &str,
+    ) {
+        let known = self
+            .tools
+            .iter_mut()
+            .find(|tool| tool.choice == choice && tool.index == index);
         let tool = match known {
             Some(tool) => tool,
             None => {
-                self.tools.push(Tool { choice, index, at_us, call: ToolCall::default() });
+                self.tools.push(Tool {
+                    choice,
+                    index,
+                    at_us,
+                    call: ToolCall::default(),
+                });
                 let last = self.tools.len() - 1;
                 &mut self.tools[last]
             }
@@ -175,14 +212,25 @@ impl Timeline {
 
     /// The open frame of a choice, a new one where the open one is already `past` what is to be added.
     fn frame(&mut self, choice: u32, at_us: u64, past: impl Fn(&Frame) -> bool) -> &mut Frame {
-        if self.open.iter().any(|frame| frame.choice == choice && past(frame)) {
+        if self
+            .open
+            .iter()
+            .any(|frame| frame.choice == choice && past(frame))
+        {
             self.flush();
         }
         self.open_at_us = at_us;
-        let index = self.open.iter().position(|frame| frame.choice == choice).unwrap_or_else(|| {
-            self.open.push(Frame { choice, ..Frame::default() });
-            self.open.len() - 1
-        });
+        let index = self
+            .open
+            .iter()
+            .position(|frame| frame.choice == choice)
+            .unwrap_or_else(|| {
+                self.open.push(Frame {
+                    choice,
+                    ..Frame::default()
+                });
+                self.open.len() - 1
+            });
         &mut self.open[index]
     }
 
@@ -219,11 +267,18 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Event {
-        Event::Text { choice: 0, text: text.to_owned() }
+        Event::Text {
+            choice: 0,
+            text: text.to_owned(),
+        }
     }
 
     fn finish(reason: &str) -> Event {
-        Event::Finish { choice: 0, reason: reason.to_owned(), native: None }
+        Event::Finish {
+            choice: 0,
+            reason: reason.to_owned(),
+            native: None,
+        }
     }
 
     fn tool(index: u32, id: Option<&str>, arguments: &str) -> Event {
@@ -237,7 +292,16 @@ mod tests {
     }
 
     fn shape(frames: &[Frame]) -> Vec<(u64, &str, Option<&str>)> {
-        frames.iter().map(|frame| (frame.delta_us, frame.chunk.as_str(), frame.finish_reason.as_deref())).collect()
+        frames
+            .iter()
+            .map(|frame| {
+                (
+                    frame.delta_us,
+                    frame.chunk.as_str(),
+                    frame.finish_reason.as_deref(),
+                )
+            })
+            .collect()
     }
 
     #[test]
@@ -248,7 +312,10 @@ mod tests {
         }
         timeline.push(170, [finish("stop")]);
         let told = timeline.finish();
-        assert_eq!(shape(&told.frames), [(40, "a", None), (110, "bcd", None), (20, "e", Some("stop"))]);
+        assert_eq!(
+            shape(&told.frames),
+            [(40, "a", None), (110, "bcd", None), (20, "e", Some("stop"))]
+        );
     }
 
     #[test]
@@ -257,7 +324,10 @@ mod tests {
         timeline.push(1, [text("a")]);
         timeline.push(1, [text("b")]);
         timeline.push(5, [text("c")]);
-        assert_eq!(shape(&timeline.finish().frames), [(1, "a", None), (0, "b", None), (4, "c", None)]);
+        assert_eq!(
+            shape(&timeline.finish().frames),
+            [(1, "a", None), (0, "b", None), (4, "c", None)]
+        );
     }
 
     #[test]
@@ -268,7 +338,10 @@ mod tests {
         timeline.push(900, [tool(0, Some("x"), "{")]);
         timeline.push(1200, [tool(0, None, "}"), finish("tool_calls")]);
         let told = timeline.finish();
-        assert_eq!(shape(&told.frames), [(700, "a", None), (500, "", Some("tool_calls"))]);
+        assert_eq!(
+            shape(&told.frames),
+            [(700, "a", None), (500, "", Some("tool_calls"))]
+        );
         assert_eq!(told.frames[1].tool_calls, [ToolCall::new("x", "f", "{}")]);
     }
 
@@ -279,25 +352,50 @@ mod tests {
         timeline.push(2, [tool(0, None, "{}"), tool(1, None, ":1}")]);
         let frames = timeline.finish().frames;
         assert_eq!(frames.len(), 1);
-        assert_eq!(frames[0].tool_calls, [ToolCall::new("a", "f", "{}"), ToolCall::new("b", "f", "{\"z\":1}")]);
-        assert_eq!((frames[0].delta_us, frames[0].finish_reason.as_deref()), (2, None));
+        assert_eq!(
+            frames[0].tool_calls,
+            [
+                ToolCall::new("a", "f", "{}"),
+                ToolCall::new("b", "f", "{\"z\":1}")
+            ]
+        );
+        assert_eq!(
+            (frames[0].delta_us, frames[0].finish_reason.as_deref()),
+            (2, None)
+        );
     }
 
     #[test]
     fn reasoning_after_text_opens_a_new_frame() {
-        let reasoning = |text: &str| Event::Reasoning { choice: 0, text: text.to_owned() };
+        let reasoning = |text: &str| Event::Reasoning {
+            choice: 0,
+            text: text.to_owned(),
+        };
         let mut timeline = Timeline::new(1_000_000);
         timeline.push(1, [text("first")]);
         timeline.push(2, [reasoning("r"), text("a"), reasoning("s")]);
         let frames = timeline.finish().frames;
-        let parts: Vec<_> = frames.iter().map(|frame| (frame.reasoning.as_deref(), frame.chunk.as_str())).collect();
+        let parts: Vec<_> = frames
+            .iter()
+            .map(|frame| (frame.reasoning.as_deref(), frame.chunk.as_str()))
+            .collect();
         assert_eq!(parts, [(None, "first"), (Some("r"), "a"), (Some("s"), "")]);
     }
 
     #[test]
     fn a_unary_answer_is_one_frame_a_choice() {
         let mut timeline = Timeline::unary();
-        timeline.push(0, [text("a"), finish("stop"), Event::Text { choice: 1, text: "b".to_owned() }]);
+        timeline.push(
+            0,
+            [
+                text("a"),
+                finish("stop"),
+                Event::Text {
+                    choice: 1,
+                    text: "b".to_owned(),
+                },
+            ],
+        );
         let frames = timeline.finish().frames;
         assert_eq!(shape(&frames), [(0, "a", Some("stop")), (0, "b", None)]);
         assert_eq!(frames[1].choice, 1);

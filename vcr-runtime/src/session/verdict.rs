@@ -86,7 +86,10 @@ impl Session {
         report.recorded = ledger.recorded;
         report.notes.clone_from(&ledger.notes);
         if ledger.late > 0 {
-            report.notes.push(format!("{} came after the test had ended", count(ledger.late, "call")));
+            report.notes.push(format!(
+                "{} came after the test had ended",
+                count(ledger.late, "call")
+            ));
         }
         // The first cause first: a miss explains the leftovers behind it, not the reverse.
         let first = ledger.faults.first().cloned();
@@ -97,7 +100,11 @@ impl Session {
             (None, left) => failure.or(left),
         };
         let line = (!lines.is_empty()).then(|| lines.join("\n"));
-        Verdict { report, failure, line }
+        Verdict {
+            report,
+            failure,
+            line,
+        }
     }
 
     fn note_unfinished(&self, tapes: &[std::sync::Arc<Tape>], aborted: usize) {
@@ -111,7 +118,10 @@ impl Session {
             ));
         }
         if aborted > 0 {
-            ledger.note(format!("{} through the gateway had not ended when the test did", count(aborted, "call")));
+            ledger.note(format!(
+                "{} through the gateway had not ended when the test did",
+                count(aborted, "call")
+            ));
         }
         if self.settings().matching == Matching::Order && ledger.served > 0 {
             ledger.note("matching = order compared no request with its recording");
@@ -125,8 +135,10 @@ impl Session {
         let mut path = None;
         for tape in tapes.iter().filter(|tape| tape.role != Role::Record) {
             let Some((left, calls)) = tape.with_cursor(|cursor| {
-                let left: Vec<(usize, String)> =
-                    cursor.leftovers().map(|index| (index, describe(cursor.key(index)))).collect();
+                let left: Vec<(usize, String)> = cursor
+                    .leftovers()
+                    .map(|index| (index, describe(cursor.key(index))))
+                    .collect();
                 (left, cursor.calls().len())
             }) else {
                 continue;
@@ -136,7 +148,11 @@ impl Session {
             }
             all += left.len();
             path.get_or_insert_with(|| tape.path.clone());
-            text.push_str(&format!("\n  cassette  {} ({} of {calls} unused)", tape.path.display(), left.len()));
+            text.push_str(&format!(
+                "\n  cassette  {} ({} of {calls} unused)",
+                tape.path.display(),
+                left.len()
+            ));
             for (index, what) in left.iter().take(LISTED) {
                 if self.settings().private {
                     text.push_str(&format!("\n    call {}", index + 1));
@@ -156,13 +172,16 @@ impl Session {
             return None;
         }
         let test = self.test();
-        let name = test.split_once("::").map_or(test.as_str(), |(_, name)| name);
+        let filter = self.place.filter();
         let verb = if all == 1 { "was" } else { "were" };
         let error = Error::new(
             ErrorKind::Verdict,
-            format!("{} {verb} never asked for\n  test      {test}{text}", count(all, "recorded call")),
             format!(
-                "if the program is right to ask for less, record it again with `VCR_MODE=record cargo test {name}`, or set `allow_unused`; if a task was to make the call, was it dropped before it ran?"
+                "{} {verb} never asked for\n  test      {test}{text}",
+                count(all, "recorded call")
+            ),
+            format!(
+                "if the program is right to ask for less, record it again with `VCR_MODE=record cargo test{filter}`, or set `allow_unused`; if a task was to make the call, was it dropped before it ran?"
             ),
         );
         Some(path.map_or(error.clone(), |path| error.at(&path)))
@@ -195,11 +214,18 @@ fn tell(tape: &Tape, kept: Kept, good: bool, report: &mut Report, lines: &mut Ve
     match kept {
         Kept::Nothing => {}
         Kept::Saved(calls) => {
-            lines.push(format!("vcr: recorded {} to {}", count(calls, "call"), tape.path.display()));
+            lines.push(format!(
+                "vcr: recorded {} to {}",
+                count(calls, "call"),
+                tape.path.display()
+            ));
             report.written.push(tape.path.clone());
         }
         Kept::Unchanged => {
-            lines.push(format!("vcr: {} is unchanged but for ids and timings", tape.path.display()));
+            lines.push(format!(
+                "vcr: {} is unchanged but for ids and timings",
+                tape.path.display()
+            ));
         }
         Kept::Side(side, calls) => {
             debug_assert!(!good);

@@ -50,14 +50,22 @@ impl Completion {
     }
 
     pub(crate) fn recorded(call: Arc<Call>, latency: Duration) -> Self {
-        let mut completion = Self { usage: call.usage.clone(), latency, ..Self::default() };
+        let mut completion = Self {
+            usage: call.usage.clone(),
+            latency,
+            ..Self::default()
+        };
         completion.fill(&call.frames);
         completion.frames = Frames::Recorded(call);
         completion
     }
 
     pub(crate) fn told(told: Told, latency: Duration) -> Self {
-        let mut completion = Self { usage: told.usage, latency, ..Self::default() };
+        let mut completion = Self {
+            usage: told.usage,
+            latency,
+            ..Self::default()
+        };
         completion.fill(&told.frames);
         completion.frames = Frames::Own(told.frames);
         completion

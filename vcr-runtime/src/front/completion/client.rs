@@ -21,11 +21,17 @@ impl Client {
     /// A client that belongs to whichever session its calls are made in.
     #[must_use]
     pub fn new(upstream: impl Upstream) -> Self {
-        Self { upstream: Arc::new(upstream), session: None }
+        Self {
+            upstream: Arc::new(upstream),
+            session: None,
+        }
     }
 
     pub(crate) fn in_session(upstream: impl Upstream, session: Arc<Session>) -> Self {
-        Self { upstream: Arc::new(upstream), session: Some(session) }
+        Self {
+            upstream: Arc::new(upstream),
+            session: Some(session),
+        }
     }
 
     /// Asks for a whole answer.
@@ -87,7 +93,11 @@ impl Client {
     }
 
     /// Asks the upstream and gathers its answer, recording it on the way.
-    async fn ask(&self, request: Request, mut recorder: Option<CallRecorder>) -> Result<Completion, CallError> {
+    async fn ask(
+        &self,
+        request: Request,
+        mut recorder: Option<CallRecorder>,
+    ) -> Result<Completion, CallError> {
         let start = Instant::now();
         let end = |recorder: Option<CallRecorder>, ending: Ending| {
             if let Some(call) = recorder {
@@ -121,7 +131,10 @@ impl Client {
 
 /// What a streamed call says about itself when it ends.
 pub(super) fn streamed() -> Wired {
-    Wired { streamed: true, ..Wired::default() }
+    Wired {
+        streamed: true,
+        ..Wired::default()
+    }
 }
 
 async fn gather(reply: Reply) -> Result<Vec<crate::protocol::Event>, Failure> {
@@ -140,7 +153,12 @@ async fn replay(played: Played) -> Result<Completion, CallError> {
     let total = Duration::from_micros(played.call.metrics.map_or(0, |metrics| metrics.total_us));
     let pace = played.pace(1);
     pace.until(0, total).await;
-    if let Some(boundary) = played.call.boundary.as_ref().filter(|boundary| is_failure(boundary)) {
+    if let Some(boundary) = played
+        .call
+        .boundary
+        .as_ref()
+        .filter(|boundary| is_failure(boundary))
+    {
         return Err(Failure::from_boundary(boundary).into());
     }
     Ok(Completion::recorded(played.call, total + pace.injected()))

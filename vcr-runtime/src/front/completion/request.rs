@@ -33,7 +33,10 @@ impl Request {
     /// A request to a model, `provider/model` or `model`.
     #[must_use]
     pub fn new(model: impl Into<String>) -> Self {
-        Self { model: model.into(), ..Self::default() }
+        Self {
+            model: model.into(),
+            ..Self::default()
+        }
     }
 
     /// Appends a message with any members.
@@ -149,7 +152,11 @@ impl Request {
 
     /// The `vcr…` keys of the metadata.
     pub(crate) fn control(&self) -> Object {
-        self.metadata.iter().filter(|(key, _)| key.starts_with("vcr")).cloned().collect()
+        self.metadata
+            .iter()
+            .filter(|(key, _)| key.starts_with("vcr"))
+            .cloned()
+            .collect()
     }
 
     /// The form that is matched and stored.
@@ -161,7 +168,9 @@ impl Request {
         parameters.push("max_tokens", given("max_tokens"));
         parameters.push("stream", self.stream);
         let more = |name: &str| !matches!(name, "temperature" | "max_tokens" | "stream");
-        parameters.0.extend(self.parameters.iter().filter(|(name, _)| more(name)).cloned());
+        parameters
+            .0
+            .extend(self.parameters.iter().filter(|(name, _)| more(name)).cloned());
         CanonicalRequest {
             protocol: "completion".to_owned(),
             model: model.to_owned(),
@@ -191,9 +200,15 @@ mod tests {
 
     #[test]
     fn metadata_is_no_part_of_the_request() {
-        let request = Request::new("m").user("hi").metadata("vcr_scenario", "x").metadata("trace", 1);
+        let request = Request::new("m")
+            .user("hi")
+            .metadata("vcr_scenario", "x")
+            .metadata("trace", 1);
         assert_eq!(request.canonical(), Request::new("m").user("hi").canonical());
         assert_eq!(request.control().len(), 1);
-        assert_eq!(request.body(), serde_json::json!({"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}));
+        assert_eq!(
+            request.body(),
+            serde_json::json!({"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false})
+        );
     }
 }

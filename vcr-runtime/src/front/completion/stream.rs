@@ -70,13 +70,25 @@ impl CompletionStream {
             own,
             then: None,
         };
-        Self { source: Source::Live(Box::new(live)), usage: None }
+        Self {
+            source: Source::Live(Box::new(live)),
+            usage: None,
+        }
     }
 
     pub(super) fn replayed(played: Played) -> Self {
         let pace = played.pace(played.call.frames.len());
-        let replayed = Replayed { call: played.call, next: 0, due: Duration::ZERO, pace, sleep: None };
-        Self { source: Source::Replayed(replayed), usage: None }
+        let replayed = Replayed {
+            call: played.call,
+            next: 0,
+            due: Duration::ZERO,
+            pace,
+            sleep: None,
+        };
+        Self {
+            source: Source::Replayed(replayed),
+            usage: None,
+        }
     }
 
     /// The next frame; `None` at the end. After an error there is nothing more.
@@ -100,7 +112,11 @@ impl CompletionStream {
         while let Some(frame) = self.next().await {
             frames.push(frame?);
         }
-        let told = crate::session::Told { frames, usage: self.usage.take(), error: None };
+        let told = crate::session::Told {
+            frames,
+            usage: self.usage.take(),
+            error: None,
+        };
         Ok(Completion::told(told, start.elapsed()))
     }
 
@@ -148,7 +164,9 @@ impl Replayed {
             return Poll::Ready(());
         }
         let (pace, next) = (&self.pace, self.next);
-        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(pace.deadline(next, due))));
+        let sleep = self
+            .sleep
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(pace.deadline(next, due))));
         std::task::ready!(sleep.as_mut().poll(context));
         self.sleep = None;
         Poll::Ready(())
@@ -167,13 +185,14 @@ impl Live {
             let step = match &mut self.steps {
                 LiveSteps::Over => return Poll::Ready(None),
                 LiveSteps::Whole(steps) => steps.pop_front().map(Ok),
-                LiveSteps::Stream(stream) => {
-                    std::task::ready!(stream.as_mut().poll_next(context)).map(|step| step.map(|delta| delta.0))
-                }
+                LiveSteps::Stream(stream) => std::task::ready!(stream.as_mut().poll_next(context))
+                    .map(|step| step.map(|delta| delta.0)),
             };
             match step {
                 Some(Ok(event)) => self.take(event),
-                Some(Err(failure)) => self.end(Ending::Failed(failure.to_wire()), Some(failure.into()), usage),
+                Some(Err(failure)) => {
+                    self.end(Ending::Failed(failure.to_wire()), Some(failure.into()), usage)
+                }
                 None => self.end(Ending::Clean { complete: true }, None, usage),
             }
         }

@@ -42,8 +42,10 @@ where
 
 /// An upstream of any type.
 pub(super) trait DynUpstream: Send + Sync {
-    fn call<'a>(&'a self, request: Request)
-    -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>>;
+    fn call<'a>(
+        &'a self,
+        request: Request,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>>;
 }
 
 impl<U: Upstream> DynUpstream for U {
@@ -77,13 +79,17 @@ impl Reply {
     /// An answer that comes step by step. An error ends it; the steps before it stay.
     #[must_use]
     pub fn stream(steps: impl Stream<Item = Result<Delta, Failure>> + Send + 'static) -> Self {
-        Self { steps: Steps::Stream(Box::pin(steps)) }
+        Self {
+            steps: Steps::Stream(Box::pin(steps)),
+        }
     }
 }
 
 impl From<Vec<Delta>> for Reply {
     fn from(steps: Vec<Delta>) -> Self {
-        Self { steps: Steps::Whole(steps) }
+        Self {
+            steps: Steps::Whole(steps),
+        }
     }
 }
 
@@ -101,25 +107,37 @@ impl Delta {
     /// More text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self(Event::Text { choice: 0, text: text.into() })
+        Self(Event::Text {
+            choice: 0,
+            text: text.into(),
+        })
     }
 
     /// More reasoning.
     #[must_use]
     pub fn reasoning(text: impl Into<String>) -> Self {
-        Self(Event::Reasoning { choice: 0, text: text.into() })
+        Self(Event::Reasoning {
+            choice: 0,
+            text: text.into(),
+        })
     }
 
     /// The signature over the reasoning before it.
     #[must_use]
     pub fn reasoning_signature(signature: impl Into<String>) -> Self {
-        Self(Event::Signature { choice: 0, text: signature.into() })
+        Self(Event::Signature {
+            choice: 0,
+            text: signature.into(),
+        })
     }
 
     /// More of a refusal.
     #[must_use]
     pub fn refusal(text: impl Into<String>) -> Self {
-        Self(Event::Refusal { choice: 0, text: text.into() })
+        Self(Event::Refusal {
+            choice: 0,
+            text: text.into(),
+        })
     }
 
     /// The beginning of tool call `index`: its id, its name, and the first of its arguments as JSON text.
@@ -142,13 +160,23 @@ impl Delta {
     /// More of the arguments of tool call `index`.
     #[must_use]
     pub fn tool_arguments(index: u32, more: impl Into<String>) -> Self {
-        Self(Event::Tool { choice: 0, index, id: None, name: None, arguments: more.into() })
+        Self(Event::Tool {
+            choice: 0,
+            index,
+            id: None,
+            name: None,
+            arguments: more.into(),
+        })
     }
 
     /// The end of the answer and its reason: `stop`, `tool_calls`, `length`, `content_filter`.
     #[must_use]
     pub fn finish(reason: impl Into<String>) -> Self {
-        Self(Event::Finish { choice: 0, reason: reason.into(), native: None })
+        Self(Event::Finish {
+            choice: 0,
+            reason: reason.into(),
+            native: None,
+        })
     }
 
     /// Token counts.

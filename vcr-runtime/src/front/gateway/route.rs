@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::provider_of;
 use crate::session::Upstream;
 
 /// The upstreams of one gateway.
@@ -120,32 +121,17 @@ fn parse_base(base: &str) -> Result<Upstream> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err(refuse("has a query or a fragment", "URL"));
     }
-    let Some(host) = url.host_str() else {
+    if url.host_str().is_none() {
         return Err(refuse("has no host", &quoted));
-    };
+    }
     if !matches!(url.scheme(), "http" | "https") {
         return Err(refuse("is neither http nor https", &quoted));
     }
     Ok(Upstream {
-        provider: provider(host),
+        // Where the host says nothing, the protocol's own name stands.
+        provider: provider_of(url.as_str()).unwrap_or_default(),
         base: url.as_str().trim_end_matches('/').to_owned(),
     })
-}
-
-/// The name that people know a host by: the label before its public suffix.
-fn provider(host: &str) -> String {
-    let labels: Vec<_> = host.split('.').collect();
-    let [.., second, last] = labels[..] else {
-        return host.to_owned();
-    };
-    if host.starts_with('[') || host.parse::<IpAddr>().is_ok() {
-        return host.to_owned();
-    }
-    // `co.uk` and its like, without carrying the list of them.
-    match labels[..] {
-        [.., third, _, _] if last.len() == 2 && second.len() <= 3 => third.to_owned(),
-        _ => second.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -216,20 +202,6 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Config);
             assert!(error.message().contains(problem), "{error}");
             assert!(!error.to_string().contains("canary"), "{error}");
-        }
-    }
-
-    #[test]
-    fn providers_are_named_after_their_hosts() {
-        for (host, name) in [
-            ("openrouter.ai", "openrouter"),
-            ("api.openai.com", "openai"),
-            ("api.example.co.uk", "example"),
-            ("localhost", "localhost"),
-            ("127.0.0.1", "127.0.0.1"),
-            ("[::1]", "[::1]"),
-        ] {
-            assert_eq!(provider(host), name);
         }
     }
 
