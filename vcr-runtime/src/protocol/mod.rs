@@ -1,11 +1,15 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
+mod common;
 mod framing;
 mod ndjson;
+mod ollama;
 mod openai_chat;
 mod plain;
 mod registry;
 mod sse;
+#[cfg(test)]
+mod testing;
 mod wire;
 
 pub(crate) use framing::Framer;

@@ -1,3 +1,4 @@
+use super::ollama;
 use super::openai_chat::OpenAiChat;
 use super::{HttpRequest, Wire};
 use crate::model::CanonicalRequest;
@@ -8,6 +9,8 @@ use crate::model::CanonicalRequest;
 pub enum Protocol {
     /// `OpenAI` chat completions, and everything that speaks like it.
     OpenAi,
+    /// Ollama's own API.
+    Ollama,
 }
 
 /// What is fixed about a protocol.
@@ -20,15 +23,23 @@ struct Entry {
 }
 
 /// A new protocol is a variant, a row here, and a wire below.
-const PROTOCOLS: &[Entry] = &[Entry {
-    protocol: Protocol::OpenAi,
-    prefix: "openai/v1",
-    upstream: "https://api.openai.com/v1",
-    provider: "openai",
-}];
+const PROTOCOLS: &[Entry] = &[
+    Entry {
+        protocol: Protocol::OpenAi,
+        prefix: "openai/v1",
+        upstream: "https://api.openai.com/v1",
+        provider: "openai",
+    },
+    Entry {
+        protocol: Protocol::Ollama,
+        prefix: "ollama",
+        upstream: "http://127.0.0.1:11434",
+        provider: "ollama",
+    },
+];
 
 /// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[&OpenAiChat];
+static WIRES: &[&dyn Wire] = &[&OpenAiChat, &ollama::CHAT, &ollama::GENERATE];
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.
