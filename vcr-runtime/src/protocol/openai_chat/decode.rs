@@ -9,8 +9,8 @@ use super::delta::{self, Delta};
 use super::error;
 use super::shape::Shape;
 use super::template::{Level, Place};
-use super::tools::{ToolCalls, index};
 use super::words::{canonical_reason, lacking, read_usage};
+use crate::protocol::rules::{ToolCalls, index};
 
 /// Reads the chunks of one streamed answer.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use crate::json::{Json, Object};
 use crate::protocol::Event;
 
 use super::template::Place;
-use super::tools::{ToolCalls, arguments, index};
+use crate::protocol::rules::{ToolCalls, index};
 
 /// A delta that has been read.
 #[derive(Debug, Default)]
@@ -165,5 +165,14 @@ pub(super) fn thinking(part: &Json) -> String {
             .filter_map(|part| part.get("text")?.as_str())
             .collect(),
         _ => String::new(),
+    }
+}
+
+/// The argument text of a call; servers that send an object instead of text are read as its compact text.
+pub(super) fn arguments(function: Option<&Json>) -> String {
+    match function.and_then(|function| function.get("arguments")) {
+        None | Some(Json::Null) => String::new(),
+        Some(Json::String(text)) => text.clone(),
+        Some(other) => crate::json::compact(other),
     }
 }

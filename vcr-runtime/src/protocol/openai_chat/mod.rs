@@ -11,7 +11,6 @@ mod shape;
 mod template;
 #[cfg(test)]
 mod tests;
-mod tools;
 mod unary;
 mod words;
 

@@ -5,12 +5,13 @@ use crate::json::{Json, Object};
 use crate::model::{Frame, ToolCall, Usage};
 use crate::protocol::{Answer, Event, Tail};
 
+use super::delta::arguments;
 use super::delta::{REASONING_KEYS, thinking};
 use super::error;
 use super::render::object;
 use super::template::{Level, Origin, Place, Template};
-use super::tools::{arguments, index};
 use super::words::{canonical_reason, read_usage, wire_reason, write_usage};
+use crate::protocol::rules::index;
 
 const TEXT: &str = "$text";
 const REASONING: &str = "$reasoning";
