@@ -6,11 +6,9 @@ use crate::protocol::common;
 use super::endpoint::Endpoint;
 use super::template::{
     LAST, Origin, TOOL_CALL, fill_tool_call, is_told, line, members_of, message, of_stream, origin, reason,
-    usual_tool_call,
+    usage_members, usual_tool_call,
 };
-use super::words::{
-    DONE, DONE_REASON, ERROR, MESSAGE, THINKING, TOOL_CALLS, with_message, write_error, write_usage,
-};
+use super::words::{DONE, DONE_REASON, ERROR, MESSAGE, THINKING, TOOL_CALLS, with_message, write_error};
 
 /// The lines of an answer, each with the frame that it belongs to.
 pub(super) fn stream(endpoint: &Endpoint, answer: &Answer<'_>) -> Vec<(usize, Json)> {
@@ -108,9 +106,7 @@ impl Painter<'_> {
         }
         members.0.extend(members_of(of_stream(self.answer, LAST)));
         if let Some(usage) = self.answer.usage {
-            members
-                .0
-                .extend(write_usage(usage, self.answer.template.is_some()));
+            members.0.extend(usage_members(self.answer, usage));
         }
         self.out.push((self.at, members.into()));
     }

@@ -13,29 +13,31 @@
 //!
 //! `line` are the members of every line, with the values of the last one; `message` those of every message; `last` what only the last line
 //! has. `tool_call` is the form of a tool call where it is not the usual one, with its id and index. `"done_reason": false`
-//! says that the last line gave no reason; `error` is the payload of an error line.
+//! says that the last line gave no reason, `usage_lacks` names the counts that it did not state; `error` is the payload
+//! of an error line.
 //!
 //! The template of a unary body is the body with a word such as `$text` where a canonical part was, and without its
 //! counters.
 
 use crate::json::{Json, Object};
-use crate::model::{Frame, ToolCall};
-use crate::protocol::Answer;
-use crate::protocol::common::{
-    arguments_document, arguments_text, is_synthetic, object, synthetic_id, take_text,
-};
+use crate::model::{Frame, ToolCall, Usage};
+use crate::protocol::common::{arguments_document, is_synthetic, object, synthetic_id};
+use crate::protocol::paths::follow;
+use crate::protocol::rules::{Field, Reading};
+use crate::protocol::{Answer, Event};
 
 use super::endpoint::Endpoint;
-use super::words::{DONE, DONE_REASON, MESSAGE, THINKING, TOOL_CALLS, is_counter, wire_reason};
+use super::words::{
+    DONE, DONE_REASON, MESSAGE, THINKING, TOOL_CALLS, is_counter, lacking, wire_reason, write_usage,
+};
 
-pub(super) const ID: &str = "$id";
-pub(super) const INDEX: &str = "$index";
-pub(super) const NAME: &str = "$name";
-pub(super) const ARGUMENTS: &str = "$arguments";
+/// The number of a tool call in its form, beside the slots of the rules engine.
+const INDEX: &str = "$index";
 
 pub(super) const LINE: &str = "line";
 pub(super) const LAST: &str = "last";
 pub(super) const TOOL_CALL: &str = "tool_call";
+pub(super) const USAGE_LACKS: &str = "usage_lacks";
 
 /// Clients in strict languages refuse a line without a time.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
@@ -48,6 +50,7 @@ pub(super) struct Shape {
     last: Object,
     tool_call: Option<Json>,
     unreasoned: bool,
+    usage_lacks: Vec<Json>,
     error: Option<Json>,
 }
 
@@ -55,13 +58,15 @@ impl Shape {
     /// Takes a line that is no error.
     pub(super) fn note(&mut self, endpoint: &Endpoint, members: &Object) {
         let done = members.get(DONE).and_then(Json::as_bool) == Some(true);
+        let counts = done && lacking(members).len() < 2;
         let rest: Object = members
             .iter()
-            .filter(|(name, _)| !is_canonical(endpoint, name, done))
+            .filter(|(name, _)| !is_canonical(endpoint, name, counts))
             .cloned()
             .collect();
         if done {
             self.unreasoned = members.get(DONE_REASON).is_none();
+            self.usage_lacks = lacking(members);
             let known = |name: &str| self.line.as_ref().is_none_or(|line| line.get(name).is_some());
             self.last = rest.iter().filter(|(name, _)| !known(name)).cloned().collect();
         }
@@ -102,6 +107,10 @@ impl Shape {
         if self.unreasoned {
             template.push(DONE_REASON, false);
         }
+        // Without a usage there is nothing to lack.
+        if self.usage_lacks.len() == 1 {
+            template.push(USAGE_LACKS, std::mem::take(&mut self.usage_lacks));
+        }
         if let Some(error) = self.error.take() {
             template.push(super::words::ERROR, error);
         }
@@ -110,13 +119,13 @@ impl Shape {
 }
 
 /// Whether a member of a line has a canonical form, or is rebuilt from one.
-fn is_canonical(endpoint: &Endpoint, name: &str, done: bool) -> bool {
+fn is_canonical(endpoint: &Endpoint, name: &str, counts: bool) -> bool {
     let told = if endpoint.has_message {
         name == MESSAGE
     } else {
         name == endpoint.text || name == THINKING || name == TOOL_CALLS
     };
-    told || name == DONE || name == DONE_REASON || (done && is_counter(name))
+    told || name == DONE || name == DONE_REASON || (counts && is_counter(name))
 }
 
 /// Keeps the members that all have, with the newest values.
@@ -196,37 +205,64 @@ pub(super) fn members_of(json: Option<&Json>) -> Object {
 pub(super) fn usual_tool_call() -> Json {
     let function = object([
         ("index", INDEX.into()),
-        ("name", NAME.into()),
-        ("arguments", ARGUMENTS.into()),
+        ("name", Field::ToolName.slot().into()),
+        ("arguments", Field::ToolArguments.slot().into()),
     ]);
-    object([("id", ID.into()), ("function", function.into())]).into()
+    object([("id", Field::ToolId.slot().into()), ("function", function.into())]).into()
 }
 
-/// Takes the canonical parts out of a tool call and leaves its form.
-pub(super) fn take_tool_call(index: u32, form: &mut Json) -> ToolCall {
-    let mut call = ToolCall::default();
-    if let Some(members) = form.as_object_mut() {
-        call.id = take_text(members, "id", ID).unwrap_or_default();
-        if let Some(Json::Object(function)) = members.get_mut("function") {
-            call.function.name = take_text(function, "name", NAME).unwrap_or_default();
-            call.function.arguments = arguments_text(function.get("arguments"));
-            for (name, slot) in [("arguments", ARGUMENTS), ("index", INDEX)] {
-                if function.get(name).is_some_and(|value| !value.is_null()) {
-                    function.set(name, slot);
-                }
+/// Puts slots in the places of what was read, and gives the forms of the tool calls.
+pub(super) fn put_slots(payload: &mut Json, reading: &Reading) -> Vec<Json> {
+    const SLOTS: [Field; 6] = [
+        Field::Text,
+        Field::Reasoning,
+        Field::ToolId,
+        Field::ToolName,
+        Field::ToolArguments,
+        Field::Finish,
+    ];
+    reading.put_slots(payload, &SLOTS);
+    let calls = reading.hits.iter().filter(|hit| hit.field == Field::Tool);
+    let mut forms = Vec::new();
+    for hit in calls {
+        if let Some(call) = follow(payload, &hit.steps) {
+            let function = call.as_object_mut().and_then(|call| call.get_mut("function"));
+            if let Some(index) = function
+                .and_then(Json::as_object_mut)
+                .and_then(|function| function.get_mut("index"))
+            {
+                *index = INDEX.into();
             }
+            forms.push(call.clone());
         }
     }
-    if call.id.is_empty() {
-        call.id = synthetic_id(index, &call.function.name, &call.function.arguments);
+    forms
+}
+
+/// Gives calls without an id one of ours.
+pub(super) fn name_calls(events: &mut [Event]) {
+    for event in events {
+        if let Event::Tool {
+            index,
+            id: id @ None,
+            name,
+            arguments,
+            ..
+        } = event
+        {
+            *id = Some(synthetic_id(
+                *index,
+                name.as_deref().unwrap_or_default(),
+                arguments,
+            ));
+        }
     }
-    call
 }
 
 /// A tool call in that form; what has no place in it is left out, what it has no value for too.
 pub(super) fn fill_tool_call(form: &Json, index: u32, call: &ToolCall) -> Json {
     let mut filled = members_of(Some(form));
-    if filled.get("id").and_then(Json::as_str) == Some(ID) {
+    if is_slot(filled.get("id"), Field::ToolId) {
         if is_synthetic(&call.id) {
             filled.remove("id");
         } else {
@@ -237,7 +273,9 @@ pub(super) fn fill_tool_call(form: &Json, index: u32, call: &ToolCall) -> Json {
         if function.get("index").and_then(Json::as_str) == Some(INDEX) {
             function.set("index", index);
         }
-        function.set("name", call.function.name.as_str());
+        if is_slot(function.get("name"), Field::ToolName) || !call.function.name.is_empty() {
+            function.set("name", call.function.name.as_str());
+        }
         match arguments_document(&call.function.arguments) {
             Some(arguments) => function.set("arguments", arguments),
             None => {
@@ -246,6 +284,10 @@ pub(super) fn fill_tool_call(form: &Json, index: u32, call: &ToolCall) -> Json {
         }
     }
     filled.into()
+}
+
+pub(super) fn is_slot(value: Option<&Json>, field: Field) -> bool {
+    value.and_then(Json::as_str) == Some(field.slot())
 }
 
 /// What the frames say. Ollama gives one answer: of several choices only the first can be told.
@@ -287,4 +329,10 @@ pub(super) fn reason<'a>(answer: &Answer<'_>, finish: Option<&'a Frame>) -> &'a 
         return wire_reason(reason);
     }
     frame.native_finish_reason.as_deref().unwrap_or(reason)
+}
+
+/// The members of a last line or body that tell the usage.
+pub(super) fn usage_members(answer: &Answer<'_>, usage: &Usage) -> Object {
+    let lacks = answer.template.and_then(|template| template.get(USAGE_LACKS));
+    write_usage(usage, answer.template.is_some(), lacks)
 }

@@ -1,78 +1,54 @@
 use crate::json::{Json, Object};
-use crate::protocol::common::{fill_text, take_text};
+use crate::protocol::common::fill_text;
+use crate::protocol::rules::{Field, Reader};
 use crate::protocol::{Answer, Event, Tail};
 
-use super::decode::{finish, is_error, said, tool};
 use super::endpoint::Endpoint;
 use super::template::{
-    self, Origin, fill_tool_call, line, members_of, of_stream, origin, reason, usual_tool_call,
+    self, Origin, USAGE_LACKS, fill_tool_call, is_slot, line, members_of, name_calls, of_stream, origin,
+    put_slots, reason, usage_members, usual_tool_call,
 };
 use super::words::{
-    DONE, DONE_REASON, ERROR, MESSAGE, THINKING, TOOL_CALLS, is_counter, read_error, read_usage,
-    with_message, write_error, write_usage,
+    DONE, DONE_REASON, ERROR, MESSAGE, RULES, THINKING, TOOL_CALLS, is_counter, lacking, with_message,
+    write_error,
 };
-
-const TEXT: &str = "$text";
-const REASONING: &str = "$thinking";
-const REASON: &str = "$done_reason";
 
 /// Reads a body; an error body is its own template.
 pub(super) fn read(endpoint: &Endpoint, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
-    let failed = status >= 400 || body.as_object().is_some_and(is_error);
+    let mut reader = Reader::new(&RULES);
+    let from = out.len();
+    let reading = reader.body(status, body, out);
+    name_calls(&mut out[from..]);
     let mut template = body.clone();
-    let mut odd = None;
-    if failed {
-        let status = (status >= 400).then_some(status);
-        out.push(Event::Error(read_error(status, body)));
-    } else if let Some(members) = template.as_object_mut() {
-        take(endpoint, members, out);
+    let mut odd = reading.odd.as_ref().map(|odd| format!("the body {odd}"));
+    if !reader.has_failed() {
+        put_slots(&mut template, &reading);
         let told = if endpoint.has_message {
             MESSAGE
         } else {
             endpoint.text
         };
-        if members.get(told).is_none() {
-            odd = Some(format!("the body has no {told}"));
+        match template.as_object_mut() {
+            Some(members) => {
+                if members.get(told).is_none() {
+                    odd.get_or_insert_with(|| format!("the body has no {told}"));
+                }
+                if reader.usage().is_some() {
+                    let lacks = lacking(members);
+                    members.0.retain(|(name, _)| !is_counter(name));
+                    if !lacks.is_empty() {
+                        members.push(USAGE_LACKS, lacks);
+                    }
+                }
+            }
+            None => odd = Some(format!("the body is {}, not an object", body.kind())),
         }
-    } else {
-        odd = Some(format!("the body is {}, not an object", body.kind()));
     }
     Tail {
         template: Some(template),
         complete: true,
         odd,
     }
-}
-
-fn take(endpoint: &Endpoint, members: &mut Object, out: &mut Vec<Event>) {
-    let told = if endpoint.has_message {
-        members.get_mut(MESSAGE).and_then(Json::as_object_mut)
-    } else {
-        Some(&mut *members)
-    };
-    let called = told.is_some_and(|told| take_said(endpoint, told, out));
-    if members.get(DONE).and_then(Json::as_bool) == Some(true) {
-        out.push(finish(members, called));
-        take_text(members, DONE_REASON, REASON);
-    }
-    if let Some(usage) = read_usage(members) {
-        out.push(Event::Usage(usage));
-        members.0.retain(|(name, _)| !is_counter(name));
-    }
-}
-
-/// Whether there are tool calls.
-fn take_said(endpoint: &Endpoint, told: &mut Object, out: &mut Vec<Event>) -> bool {
-    let thinking = take_text(told, THINKING, REASONING).unwrap_or_default();
-    let text = take_text(told, endpoint.text, TEXT).unwrap_or_default();
-    out.extend(said(thinking, text));
-    let Some(Json::Array(calls)) = told.get_mut(TOOL_CALLS) else {
-        return false;
-    };
-    for (index, form) in (0..).zip(calls.iter_mut()) {
-        out.push(tool(index, form));
-    }
-    !calls.is_empty()
 }
 
 /// The unary body of an answer.
@@ -101,7 +77,7 @@ fn usual(endpoint: &Endpoint, answer: &Answer<'_>) -> Object {
     }
     body.push(DONE, true);
     if of_stream(answer, DONE_REASON).is_none() {
-        body.push(DONE_REASON, REASON);
+        body.push(DONE_REASON, Field::Finish.slot());
     }
     body.0.extend(members_of(of_stream(answer, template::LAST)));
     body
@@ -115,15 +91,16 @@ fn filled(endpoint: &Endpoint, mut body: Object, answer: &Answer<'_>) -> Object 
         Some(&mut body)
     };
     if let Some(told) = told {
-        fill_text(told, THINKING, REASONING, &said.thinking);
-        fill_text(told, endpoint.text, TEXT, &said.text);
+        fill_text(told, THINKING, Field::Reasoning.slot(), &said.thinking);
+        fill_text(told, endpoint.text, Field::Text.slot(), &said.text);
         fill_tools(told, &said, of_stream(answer, template::TOOL_CALL));
     }
-    if body.get(DONE_REASON).and_then(Json::as_str) == Some(REASON) {
+    if is_slot(body.get(DONE_REASON), Field::Finish) {
         body.set(DONE_REASON, reason(answer, said.finish));
     }
+    body.remove(USAGE_LACKS);
     if let Some(usage) = answer.usage {
-        body.0.extend(write_usage(usage, answer.template.is_some()));
+        body.0.extend(usage_members(answer, usage));
     }
     body
 }

@@ -1,9 +1,14 @@
-//! What Ollama calls things, and what we call them.
+//! The words of Ollama that are written; those that are only read stand in `rules.toml`.
+
+use std::sync::LazyLock;
 
 use crate::json::{Json, Object};
 use crate::model::{Boundary, Usage};
-use crate::protocol::WireError;
 use crate::protocol::common::object;
+use crate::protocol::rules::Rules;
+
+/// The extraction rules.
+pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded(include_str!("rules.toml")));
 
 pub(super) const DONE: &str = "done";
 pub(super) const DONE_REASON: &str = "done_reason";
@@ -28,14 +33,6 @@ pub(super) fn is_counter(name: &str) -> bool {
     COUNTERS.contains(&name)
 }
 
-/// The canonical word for why an answer ended. Ollama says `stop` after tool calls too.
-pub(super) fn canonical_reason(native: &str, called: bool) -> &str {
-    match native {
-        "stop" if called => "tool_calls",
-        other => other,
-    }
-}
-
 /// The word for a client of Ollama, for answers that came from elsewhere.
 pub(super) fn wire_reason(canonical: &str) -> &str {
     match canonical {
@@ -44,68 +41,36 @@ pub(super) fn wire_reason(canonical: &str) -> &str {
     }
 }
 
-/// The counts and durations of a last line or a body. Without a count there is no usage: the durations of a bare
-/// "load this model" answer stay where they are.
-pub(super) fn read_usage(members: &Object) -> Option<Usage> {
-    let count = |name| members.get(name).and_then(Json::as_u64);
-    let (prompt, completion) = (count(PROMPT), count(COMPLETION));
-    prompt.or(completion)?;
-    let mut usage = Usage::new(prompt.unwrap_or(0), completion.unwrap_or(0));
-    for (name, read) in [(PROMPT, prompt), (COMPLETION, completion)] {
-        if read.is_none() {
-            // Not stated, or of a wrong type: written back as it was.
-            usage
-                .details
-                .push(name, members.get(name).cloned().unwrap_or_default());
-        }
-    }
-    let rest = members.iter().filter(|(name, _)| {
-        is_counter(name) && count(name).is_some() && name != PROMPT && name != COMPLETION
-    });
-    usage.details.0.extend(rest.cloned());
-    Some(usage)
+/// The counts that a last line or body does not state.
+pub(super) fn lacking(members: &Object) -> Vec<Json> {
+    let lacks = |name: &&str| members.get(name).is_none();
+    let names = [PROMPT, COMPLETION].into_iter().filter(lacks);
+    names.map(Json::from).collect()
 }
 
-/// The members that [`read_usage`] took. `is_own` is false for a usage that another protocol recorded: its details
-/// have other names.
-pub(super) fn write_usage(usage: &Usage, is_own: bool) -> Object {
-    let detail = |name: &str| usage.details.get(name).filter(|_| is_own).cloned();
+/// The members that a usage was read from, less those in `lacks`. `is_own` is false for a usage that another protocol
+/// recorded: its details have other names.
+pub(super) fn write_usage(usage: &Usage, is_own: bool, lacks: Option<&Json>) -> Object {
+    let lacks = lacks.and_then(Json::as_array).unwrap_or_default();
     let mut members = Object::new();
     for name in COUNTERS {
         let value = match name {
-            PROMPT => detail(name).unwrap_or_else(|| usage.prompt_tokens.into()),
-            COMPLETION => detail(name).unwrap_or_else(|| usage.completion_tokens.into()),
-            _ => detail(name).unwrap_or_default(),
+            PROMPT => Some(usage.prompt_tokens.into()),
+            COMPLETION => Some(usage.completion_tokens.into()),
+            _ => usage.details.get(name).filter(|_| is_own).cloned(),
         };
-        if !value.is_null() {
+        if let Some(value) = value
+            && lacks.iter().all(|lacks| lacks.as_str() != Some(name))
+        {
             members.push(name, value);
         }
     }
     members
 }
 
-/// An error, by whatever it has: Ollama sends a text, proxies before it send objects and pages.
-pub(super) fn read_error(status: Option<u16>, body: &Json) -> WireError {
-    let error = body.get(ERROR).filter(|error| !error.is_null()).unwrap_or(body);
-    let text = error.as_str().map(str::to_owned);
-    let message = text.or_else(|| error.get("message")?.as_str().map(str::to_owned));
-    let stated = ["status_code", "status"].map(|name| body.get(name).and_then(Json::as_u64));
-    WireError {
-        error_type: "error".to_owned(),
-        message: message.unwrap_or_else(|| crate::json::compact(error)),
-        status: status.or_else(|| {
-            let stated = stated.into_iter().flatten();
-            stated
-                .filter_map(|status| u16::try_from(status).ok())
-                .find(|status| (400..600).contains(status))
-        }),
-        code: None,
-    }
-}
-
 /// An error payload with the message that the cassette tells, which a person may have edited.
 pub(super) fn with_message(mut payload: Json, boundary: &Boundary) -> Json {
-    if read_error(None, &payload).message == boundary.message {
+    if RULES.error(None, &payload).message == boundary.message {
         return payload;
     }
     match payload.as_object_mut() {
@@ -128,8 +93,14 @@ mod tests {
     use crate::json::{compact, parse};
     use crate::model::BoundaryKind;
 
-    fn members(text: &str) -> Object {
-        parse(text).unwrap().as_object().unwrap().clone()
+    fn read(text: &str) -> (Usage, Vec<Json>) {
+        let body = parse(text).unwrap();
+        (RULES.usage(&body).unwrap(), lacking(body.as_object().unwrap()))
+    }
+
+    #[test]
+    fn the_table_has_no_mistake() {
+        Rules::parse(include_str!("rules.toml"), std::path::Path::new("rules.toml")).unwrap();
     }
 
     #[test]
@@ -139,16 +110,19 @@ mod tests {
             r#"{"total_duration":9,"eval_count":2}"#,
             r#"{"prompt_eval_count":4}"#,
         ] {
-            let usage = read_usage(&members(text)).unwrap();
-            assert_eq!(compact(&write_usage(&usage, true).into()), text);
+            let (usage, lacks) = read(text);
+            let written = write_usage(&usage, true, Some(&Json::Array(lacks)));
+            assert_eq!(compact(&written.into()), text);
         }
-        let usage = read_usage(&members(r#"{"prompt_eval_count":4,"eval_count":2}"#)).unwrap();
-        assert_eq!(usage, Usage::new(4, 2));
+        assert_eq!(
+            read(r#"{"prompt_eval_count":4,"eval_count":2}"#).0,
+            Usage::new(4, 2)
+        );
     }
 
     #[test]
     fn without_a_count_there_is_no_usage() {
-        assert_eq!(read_usage(&members(r#"{"total_duration":9}"#)), None);
+        assert_eq!(RULES.usage(&parse(r#"{"total_duration":9}"#).unwrap()), None);
     }
 
     #[test]
@@ -157,17 +131,15 @@ mod tests {
         usage.details.push("load_duration", 1_u64);
         usage.details.push("prompt_tokens_details", Json::Null);
         assert_eq!(
-            compact(&write_usage(&usage, false).into()),
+            compact(&write_usage(&usage, false, None).into()),
             r#"{"prompt_eval_count":4,"eval_count":2}"#
         );
     }
 
     #[test]
-    fn stop_after_tool_calls_is_tool_calls() {
-        assert_eq!(canonical_reason("stop", true), "tool_calls");
-        assert_eq!(canonical_reason("stop", false), "stop");
-        assert_eq!(canonical_reason("length", true), "length");
+    fn reasons_of_other_protocols_become_words_that_clients_know() {
         assert_eq!(wire_reason("content_filter"), "stop");
+        assert_eq!(wire_reason("tool_calls"), "stop");
         assert_eq!(wire_reason("length"), "length");
     }
 
@@ -183,22 +155,16 @@ mod tests {
         for (body, message, status, edited) in [
             (r#"{"error":"m"}"#, "m", None, r#"{"error":"new"}"#),
             (
-                r#"{"error":"m","status_code":503}"#,
+                r#"{"error":{"message":"m","status":503}}"#,
                 "m",
                 Some(503),
-                r#"{"error":"new","status_code":503}"#,
-            ),
-            (
-                r#"{"error":{"message":"m"}}"#,
-                "m",
-                None,
-                r#"{"error":{"message":"new"}}"#,
+                r#"{"error":{"message":"new","status":503}}"#,
             ),
             (r#""Bad Gateway""#, "Bad Gateway", None, r#"{"error":"new"}"#),
             (r#"{"error":"new"}"#, "new", None, r#"{"error":"new"}"#),
         ] {
             let body = parse(body).unwrap();
-            let read = read_error(None, &body);
+            let read = RULES.error(None, &body);
             assert_eq!((read.message.as_str(), read.status), (message, status));
             assert_eq!(compact(&with_message(body, &boundary)), edited);
         }

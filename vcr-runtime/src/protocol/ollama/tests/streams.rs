@@ -86,7 +86,7 @@ fn generate_has_its_text_in_the_line() {
     assert_eq!(recorded.frames[2].finish_reason.as_deref(), Some("length"));
     assert_eq!(
         recorded.template(),
-        r#"{"line":{"model":"m","created_at":"u"},"last":{"context":[1,2]}}"#
+        r#"{"line":{"model":"m","created_at":"u"},"last":{"context":[1,2]},"usage_lacks":["prompt_eval_count"]}"#
     );
 }
 
@@ -98,6 +98,14 @@ fn an_end_without_a_reason_is_a_stop() {
     );
     assert_eq!(recorded.frames[0].finish_reason.as_deref(), Some("stop"));
     assert!(recorded.template().contains(r#""done_reason":false"#));
+}
+
+#[test]
+fn durations_without_counts_stay_where_they_are() {
+    let line = r#"{"model":"m","created_at":"t","message":{"role":"assistant","content":""},"done":true,"done_reason":"load","total_duration":5}"#;
+    let recorded = equal(&CHAT, &[line]);
+    assert_eq!(recorded.usage, None);
+    assert_eq!(recorded.frames[0].finish_reason.as_deref(), Some("load"));
 }
 
 #[test]
@@ -156,16 +164,13 @@ fn odd_lines_are_named() {
     let odd = |lines: &[&str]| record_texts(&CHAT, lines).tail.odd.unwrap_or_default();
     let end = r#"{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}"#;
     assert_eq!(odd(&[end]), "");
-    assert_eq!(odd(&["[1]"]), "line 1 is an array, not an object");
-    assert!(odd(&["{"]).starts_with("line 1 is no JSON"));
-    assert_eq!(odd(&[end, end]), "line 2 comes after the last line");
-    assert_eq!(
-        odd(&[r#"{"message":"x"}"#]),
-        "line 1 has a message that is a string"
-    );
+    assert_eq!(odd(&["[1]"]), "event 1 is an array, not an object");
+    assert!(odd(&["{"]).starts_with("event 1 is no JSON"));
+    assert_eq!(odd(&[end, end]), "event 2 comes after the last line");
+    assert_eq!(odd(&[r#"{"message":"x"}"#]), "");
     assert_eq!(
         odd(&[r#"{"message":{"tool_calls":{}}}"#]),
-        "line 1 has tool calls that are an object"
+        "event 1 has `message.tool_calls` that is an object"
     );
     let mut decoder = CHAT.decoder();
     let mut out: Vec<Event> = Vec::new();
@@ -178,6 +183,6 @@ fn odd_lines_are_named() {
     assert_eq!(out.last(), Some(&Event::End));
     assert_eq!(
         decoder.finish().odd.as_deref(),
-        Some("line 1 has bytes that are no UTF-8")
+        Some("event 1 has bytes that are no UTF-8")
     );
 }

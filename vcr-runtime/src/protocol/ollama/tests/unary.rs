@@ -50,7 +50,7 @@ fn canonical_parts_leave_the_template() {
     assert!(frame.tool_calls[1].id.starts_with("vcr_call_1_"));
     assert_eq!(
         recorded.template(),
-        r#"{"model":"m","created_at":"t","message":{"role":"assistant","content":"$text","thinking":"$thinking","tool_calls":[{"id":"$id","function":{"index":"$index","name":"$name","arguments":"$arguments"}},{"function":{"name":"$name","arguments":"$arguments"}}]},"done":true,"done_reason":"$done_reason","extra":{"a":null}}"#
+        r#"{"model":"m","created_at":"t","message":{"role":"assistant","content":"$text","thinking":"$reasoning","tool_calls":[{"id":"$id","function":{"index":"$index","name":"$name","arguments":"$arguments"}},{"function":{"name":"$name","arguments":"$arguments"}}]},"done":true,"done_reason":"$finish_reason","extra":{"a":null}}"#
     );
 }
 
