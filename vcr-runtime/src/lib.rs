@@ -6,6 +6,7 @@ mod identity;
 mod json;
 mod model;
 mod protocol;
+mod redact;
 mod session;
 
 pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};

@@ -1,0 +1,235 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use super::PLACEHOLDER;
+use super::finder::{Finder, Reach, Rule, Span};
+use super::names::{Names, is_credential_header, is_kept_header, is_opaque_member, is_opaque_type};
+use super::strings::strings;
+use crate::config::{Environment, RedactRules};
+use crate::error::Result;
+use crate::json::{Json, Object};
+use crate::model::CanonicalRequest;
+
+/// Removes secrets. Built once a process, and shared.
+///
+/// Every function is idempotent, and gives the same result whatever the secret was.
+pub(crate) struct Redactor {
+    pub(super) finder: Finder,
+    members: Names,
+    headers: Vec<String>,
+    kept_headers: Vec<String>,
+}
+
+/// How many times a text is searched again after a change. Once is the rule; a project's pattern may need more.
+const ROUNDS: usize = 8;
+
+/// What is known of a value from where it stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Plain,
+    /// A credential by its name.
+    Credential,
+    /// A signature or encrypted.
+    Opaque,
+}
+
+impl Redactor {
+    pub(crate) fn new(rules: &RedactRules, environment: &Environment) -> Result<Self> {
+        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Ok(Self {
+            finder: Finder::new(rules, environment)?,
+            members: Names::members(&rules.members, &rules.keep_members),
+            headers: lower(&rules.headers),
+            kept_headers: lower(&rules.keep_headers),
+        })
+    }
+
+    /// A request before it is matched, stored or shown. Returns whether it changed.
+    pub(crate) fn request(&self, request: &mut CanonicalRequest) -> bool {
+        let mut changed = self.in_place(&mut request.model, Reach::Everything);
+        changed |= self.in_place(&mut request.provider, Reach::Everything);
+        for message in &mut request.messages {
+            changed |= self.json(message);
+        }
+        changed | self.object(&mut request.parameters)
+    }
+
+    /// A document: members by their name, texts by what they hold. Returns whether it changed.
+    pub(crate) fn json(&self, document: &mut Json) -> bool {
+        self.value(document, Role::Plain)
+    }
+
+    /// A text; when it is JSON itself, as the arguments of a tool are, its members by their name too.
+    pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.replaced(text, Reach::Everything)
+            .map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// The response headers worth keeping, names in lower case.
+    pub(crate) fn headers(&self, headers: &[(String, String)]) -> Vec<(String, String)> {
+        headers
+            .iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), value))
+            .filter(|(name, _)| {
+                let kept = self.kept_headers.contains(name) && !is_credential_header(name);
+                kept || (is_kept_header(name) && !self.headers.contains(name))
+            })
+            .map(|(name, value)| {
+                let value = match name.as_str() {
+                    "location" => value.split(['?', '#']).next().unwrap_or_default(),
+                    _ => value,
+                };
+                (name, self.text(value).into_owned())
+            })
+            .collect()
+    }
+
+    /// The query of a URL, without `?`.
+    pub(crate) fn query(&self, query: &str) -> String {
+        query
+            .split('&')
+            .map(|pair| match pair.split_once('=') {
+                Some((name, value))
+                    if !value.is_empty() && self.finder.query().contains(&percent_decoded(name)) =>
+                {
+                    Cow::Owned(format!("{name}={PLACEHOLDER}"))
+                }
+                _ => self.text(pair),
+            })
+            .collect::<Vec<_>>()
+            .join("&")
+    }
+
+    fn value(&self, value: &mut Json, role: Role) -> bool {
+        match value {
+            Json::String(text) if role == Role::Credential => {
+                let changes = !text.is_empty() && text != PLACEHOLDER;
+                if changes {
+                    PLACEHOLDER.clone_into(text);
+                }
+                changes
+            }
+            Json::String(text) if role == Role::Opaque => self.in_place(text, Reach::Variables),
+            Json::String(text) => self.in_place(text, Reach::Everything),
+            Json::Array(items) => {
+                let mut changed = false;
+                for item in items {
+                    changed |= self.value(item, role);
+                }
+                changed
+            }
+            Json::Object(object) => self.object(object),
+            Json::Null | Json::Bool(_) | Json::Number(_) => false,
+        }
+    }
+
+    fn object(&self, object: &mut Object) -> bool {
+        let has_opaque_data = object
+            .get("type")
+            .and_then(Json::as_str)
+            .is_some_and(is_opaque_type);
+        // A gateway that several users share names the account beside an error.
+        let names_account = object.get("error").is_some_and(|error| !error.is_null());
+        let mut changed = false;
+        for (name, value) in &mut object.0 {
+            let role = if self.members.contains(name) || (names_account && name == "user_id") {
+                Role::Credential
+            } else if is_opaque_member(name) || (has_opaque_data && name == "data") {
+                Role::Opaque
+            } else {
+                Role::Plain
+            };
+            changed |= self.value(value, role);
+            changed |= self.in_place(name, Reach::Everything);
+        }
+        changed
+    }
+
+    fn in_place(&self, text: &mut String, reach: Reach) -> bool {
+        match self.replaced(text, reach) {
+            Some(replaced) => {
+                *text = replaced;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The text without its secrets; `None` when it has none.
+    fn replaced(&self, text: &str, reach: Reach) -> Option<String> {
+        let mut spans = self.spans(text, reach);
+        let mut current: Option<String> = None;
+        for _ in 0..ROUNDS {
+            if spans.is_empty() {
+                break;
+            }
+            let next = splice(current.as_deref().unwrap_or(text), &spans);
+            spans = self.spans(&next, reach);
+            current = Some(next);
+        }
+        current
+    }
+
+    pub(super) fn spans(&self, text: &str, reach: Reach) -> Vec<Span> {
+        let mut known = Vec::new();
+        if reach == Reach::Everything && text.trim_ascii_start().starts_with(['{', '[']) {
+            strings(text, |item| {
+                let is_credential = item.member.is_some_and(|member| self.members.contains(member));
+                let value = &text[item.range.clone()];
+                if is_credential && !value.is_empty() && value != PLACEHOLDER {
+                    known.push(Span {
+                        range: item.range,
+                        rule: Rule::Member,
+                    });
+                }
+            });
+        }
+        self.finder.find(text, reach, known)
+    }
+}
+
+fn splice(text: &str, spans: &[Span]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut written = 0;
+    for span in spans {
+        out.push_str(&text[written..span.range.start]);
+        out.push_str(PLACEHOLDER);
+        written = span.range.end;
+    }
+    out.push_str(&text[written..]);
+    out
+}
+
+fn percent_decoded(name: &str) -> Cow<'_, str> {
+    if !name.contains('%') {
+        return Cow::Borrowed(name);
+    }
+    let bytes = name.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = name.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // It knows every secret of the environment.
+        formatter.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[path = "redactor_tests.rs"]
+mod tests;
