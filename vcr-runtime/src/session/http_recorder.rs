@@ -221,7 +221,9 @@ impl Recording for HttpRecorder {
         let has_marker = streamed && self.wire.is_some();
         let ending = match (end, self.cut.take()) {
             (_, Some(cut)) => Ending::CutOff(cut),
-            (End::Complete, None) => Ending::Clean { complete: complete || !has_marker },
+            (End::Complete, None) => Ending::Clean {
+                complete: complete || !has_marker,
+            },
             (End::Cancelled | End::CutOff, None) => Ending::Cancelled { complete },
             (End::Failed { .. }, None) if complete => Ending::Clean { complete },
             (End::Failed { error_type, message }, None) => Ending::Failed(WireError {

@@ -112,7 +112,10 @@ impl CallRecorder {
 
     /// Whether the breaker cuts before a unary answer reaches its caller.
     pub(crate) fn check(&mut self, events: &[Event]) -> Result<(), Cut> {
-        let cut = self.breaker.as_ref().and_then(|breaker| self.tally.check(&**breaker, events));
+        let cut = self
+            .breaker
+            .as_ref()
+            .and_then(|breaker| self.tally.check(&**breaker, events));
         cut.map_or(Ok(()), Err)
     }
 
