@@ -1,7 +1,9 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
 mod common;
+mod delivery;
 mod framing;
+mod json_array;
 mod ndjson;
 mod ollama;
 mod openai_chat;
@@ -14,6 +16,7 @@ mod sse;
 mod testing;
 mod wire;
 
+pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;
 pub use paths::resolve;
 pub(crate) use plain::plain_request;
