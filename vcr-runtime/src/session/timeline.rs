@@ -238,8 +238,10 @@ impl Timeline {
         if self.open.is_empty() {
             return;
         }
-        let mut delta_us = self.open_at_us - self.written_us;
-        self.written_us = self.open_at_us;
+        // Tool calls of a choice that never ended come after what was written since.
+        let at_us = self.open_at_us.max(self.written_us);
+        let mut delta_us = at_us - self.written_us;
+        self.written_us = at_us;
         self.begun = true;
         for mut frame in self.open.drain(..) {
             frame.delta_us = std::mem::take(&mut delta_us);
@@ -363,6 +365,16 @@ mod tests {
             (frames[0].delta_us, frames[0].finish_reason.as_deref()),
             (2, None)
         );
+    }
+
+    #[test]
+    fn tool_calls_of_a_cut_stream_may_be_older_than_its_text() {
+        let mut timeline = Timeline::new(0);
+        timeline.push(1, [tool(0, Some("a"), "{}")]);
+        timeline.push(5, [text("later")]);
+        let frames = timeline.finish().frames;
+        assert_eq!(shape(&frames), [(5, "later", None), (0, "", None)]);
+        assert_eq!(frames[1].tool_calls.len(), 1);
     }
 
     #[test]
