@@ -3,6 +3,7 @@
 mod common;
 mod delivery;
 mod framing;
+mod gemini;
 mod json_array;
 mod ndjson;
 mod ollama;

@@ -1,3 +1,4 @@
+use super::gemini::Gemini;
 use super::ollama;
 use super::openai_chat::OpenAiChat;
 use super::{HttpRequest, Wire};
@@ -9,6 +10,8 @@ use crate::model::CanonicalRequest;
 pub enum Protocol {
     /// `OpenAI` chat completions, and everything that speaks like it.
     OpenAi,
+    /// Google's `generateContent`, on the Gemini API; for Vertex AI name its base with `base_url_for`.
+    Gemini,
     /// Ollama's own API.
     Ollama,
 }
@@ -31,6 +34,12 @@ const PROTOCOLS: &[Entry] = &[
         provider: "openai",
     },
     Entry {
+        protocol: Protocol::Gemini,
+        prefix: "gemini",
+        upstream: "https://generativelanguage.googleapis.com",
+        provider: "gemini",
+    },
+    Entry {
         protocol: Protocol::Ollama,
         prefix: "ollama",
         upstream: "http://127.0.0.1:11434",
@@ -39,7 +48,7 @@ const PROTOCOLS: &[Entry] = &[
 ];
 
 /// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[&OpenAiChat, &ollama::CHAT, &ollama::GENERATE];
+static WIRES: &[&dyn Wire] = &[&OpenAiChat, &Gemini, &ollama::CHAT, &ollama::GENERATE];
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.
