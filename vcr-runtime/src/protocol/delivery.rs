@@ -18,6 +18,14 @@ impl<'w> Delivery<'w> {
         }
     }
 
+    /// The form of an answer of this content type: some servers answer with events where an array was asked for.
+    pub(crate) fn answered(self, content_type: Option<&str>) -> Self {
+        Self {
+            in_array: self.in_array && Framing::of(content_type).is_none(),
+            ..self
+        }
+    }
+
     pub(crate) fn wire(&self) -> &'w dyn Wire {
         self.wire
     }

@@ -58,6 +58,10 @@ impl Played {
         let streamed = is_streamed(call).unwrap_or_else(|| live.stream()) && !is_http_error(call);
         let wants_stream = live.stream() || wire.is_none();
         let delivery = wire.map(|wire| Delivery::of(wire, &live.parameters));
+        let delivery = delivery.map(|asked| match delivery_of(call) {
+            Some(recorded) if recorded.is_array() => asked.answered(content_type(call)),
+            _ => asked,
+        });
         let is_array = delivery.is_some_and(|delivery| delivery.is_array());
         let same_form = streamed == wants_stream && (!streamed || is_array == in_array(call));
         let body = match (&call.raw, delivery) {
@@ -200,25 +204,28 @@ fn raw_body(
 
 /// Whether the recorded answer was a stream; `None` when the file does not say (written by hand).
 pub(crate) fn is_streamed(call: &Call) -> Option<bool> {
-    let content_type = call.http.as_ref().and_then(|head| {
-        head.headers
-            .iter()
-            .find(|(name, _)| name == "content-type")
-            .map(|(_, value)| value.as_str())
-    });
-    match (content_type, &call.raw) {
+    match (content_type(call), &call.raw) {
         (Some(value), _) => Some(crate::protocol::Framing::of(Some(value)).is_some() || in_array(call)),
         (None, Some(raw)) => Some(!matches!(raw.body, RawBody::Unary(_))),
         (None, None) => None,
     }
 }
 
+/// The form that the recorded request asked for.
+fn delivery_of(call: &Call) -> Option<Delivery<'static>> {
+    let wire = crate::protocol::find(call.request.protocol.as_deref()?)?;
+    Some(Delivery::of(wire, call.request.parameters.as_ref()?))
+}
+
 /// Whether the recorded answer was a stream in the form of one JSON array.
 fn in_array(call: &Call) -> bool {
-    let wire = call.request.protocol.as_deref().and_then(crate::protocol::find);
-    let parameters = call.request.parameters.as_ref();
-    wire.zip(parameters)
-        .is_some_and(|(wire, parameters)| Delivery::of(wire, parameters).is_array())
+    delivery_of(call).is_some_and(|asked| asked.answered(content_type(call)).is_array())
+}
+
+fn content_type(call: &Call) -> Option<&str> {
+    let headers = &call.http.as_ref()?.headers;
+    let header = headers.iter().find(|(name, _)| name == "content-type");
+    header.map(|(_, value)| value.as_str())
 }
 
 fn is_http_error(call: &Call) -> bool {
