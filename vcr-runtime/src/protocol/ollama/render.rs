@@ -5,8 +5,8 @@ use crate::protocol::common;
 
 use super::endpoint::Endpoint;
 use super::template::{
-    LAST, Origin, TOOL_CALL, fill_tool_call, is_told, line, members_of, message, of_stream, origin, reason,
-    usage_members, usual_tool_call,
+    LAST, Origin, TOOL_CALL, fill_tool_call, line, members_of, message, of_stream, origin, reason,
+    told_choice, usage_members, usual_tool_call,
 };
 use super::words::{DONE, DONE_REASON, ERROR, MESSAGE, THINKING, TOOL_CALLS, with_message, write_error};
 
@@ -22,9 +22,10 @@ pub(super) fn stream(endpoint: &Endpoint, answer: &Answer<'_>) -> Vec<(usize, Js
         done: false,
         out: Vec::new(),
     };
+    let told = told_choice(answer.frames);
     for (number, frame) in answer.frames.iter().enumerate() {
         painter.at = number;
-        if is_told(answer.frames, frame) {
+        if frame.choice == told {
             painter.frame(frame);
         }
     }

@@ -301,7 +301,8 @@ pub(super) struct Said<'a> {
 
 pub(super) fn said<'a>(frames: &'a [Frame]) -> Said<'a> {
     let mut said = Said::default();
-    for frame in frames.iter().filter(|frame| is_told(frames, frame)) {
+    let told = told_choice(frames);
+    for frame in frames.iter().filter(|frame| frame.choice == told) {
         said.thinking
             .push_str(frame.reasoning.as_deref().unwrap_or_default());
         said.text.push_str(&frame.chunk);
@@ -314,9 +315,9 @@ pub(super) fn said<'a>(frames: &'a [Frame]) -> Said<'a> {
     said
 }
 
-/// Whether a frame is of the choice that is told.
-pub(super) fn is_told(frames: &[Frame], frame: &Frame) -> bool {
-    frames.iter().map(|frame| frame.choice).min() == Some(frame.choice)
+/// The choice that is told.
+pub(super) fn told_choice(frames: &[Frame]) -> u32 {
+    frames.iter().map(|frame| frame.choice).min().unwrap_or(0)
 }
 
 /// The reason of a last line or body.
