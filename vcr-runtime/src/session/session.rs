@@ -271,7 +271,11 @@ impl Session {
     }
 
     /// The cassette by its name, and whether the name holds for every call with these settings.
-    fn named_tape(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<(Arc<Tape>, bool)> {
+    fn named_tape(
+        &self,
+        settings: &Settings,
+        request: Option<&CanonicalRequest>,
+    ) -> Result<(Arc<Tape>, bool)> {
         let identity = Identity::resolve(&self.place, settings, self.environment)?;
         let named = identity.scenario.is_some() || identity.filename.is_some();
         let path = identity.path(&auto(&identity, request))?;
