@@ -15,6 +15,7 @@ mod redact;
 mod scope;
 mod session;
 
+pub use cassette::{CallSummary, Summary, summary};
 pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};
 pub use error::{Error, ErrorKind, Result};
 pub use front::{
