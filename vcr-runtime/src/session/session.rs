@@ -295,6 +295,7 @@ impl Session {
         let label = Label {
             scenario: identity.scenario.unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
+            filter: self.place.filter(),
         };
         let pin = pin(settings, &label.scenario, &path)?;
         let ignore = IgnorePaths::parse(&settings.ignore)?;
