@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Makes a missing cargo-nextest an error.
 pub const REQUIRE_NEXTEST: &str = "VCR_REQUIRE_NEXTEST";
@@ -82,44 +82,79 @@ impl Project {
         Self { directory, target }
     }
 
+    /// The project that most tests share, so that it is compiled once: one target a file of `tests/projects`.
+    ///
+    /// # Panics
+    /// When the files cannot be written.
+    #[must_use]
+    pub fn shared() -> Self {
+        let more = "rstest = { version = \"0.29\", default-features = false }";
+        Self::with_manifest(
+            "functional",
+            more,
+            &[
+                ("tests/verdict.rs", include_str!("../projects/verdict.rs")),
+                ("tests/cases.rs", include_str!("../projects/cases.rs")),
+                ("tests/shared_file.rs", include_str!("../projects/shared_file.rs")),
+                ("tests/clock.rs", include_str!("../projects/clock.rs")),
+                ("tests/many.rs", include_str!("../projects/many.rs")),
+            ],
+        )
+    }
+
     /// Where it lies.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// A run of the tests whose name is exactly `test`; `None` with a note when the runner is not installed.
+    /// A run of the test that is named exactly `test` in the target `tests/{target}.rs`; `None` with a note when the
+    /// runner is not installed.
     #[must_use]
-    pub fn run(&self, runner: Runner, test: &str) -> Option<Run> {
+    pub fn run(&self, runner: Runner, target: &str, test: &str) -> Option<Run> {
         let mut command = self.cargo();
         match runner {
-            Runner::Test => command.args(["test", "--offline", "--quiet", "--tests", "--", "--exact", test]),
+            Runner::Test => {
+                command.args(["test", "--offline", "--quiet", "--test", target, "--", "--exact", test])
+            }
             Runner::Nextest => {
                 if !has_nextest() {
                     return None;
                 }
                 let filter = format!("test(={test})");
-                command.args([
-                    "nextest",
-                    "run",
-                    "--offline",
-                    "--no-fail-fast",
-                    "--color=never",
-                    "-E",
-                    &filter,
-                ])
+                command.args(["nextest", "run", "--offline", "--no-fail-fast", "--color=never"]);
+                command.args(["--test", target, "-E", &filter])
             }
         };
         Some(Run { command, runner })
     }
 
-    /// A run of all tests with `cargo test` and these arguments after the double dash.
+    /// A run of a whole target with `cargo test` and these arguments after the double dash.
     #[must_use]
-    pub fn run_all(&self, arguments: &[&str]) -> Run {
+    pub fn run_all(&self, target: &str, arguments: &[&str]) -> Run {
         let mut command = self.cargo();
-        command
-            .args(["test", "--offline", "--quiet", "--tests", "--"])
-            .args(arguments);
+        command.args(["test", "--offline", "--quiet", "--test", target, "--"]).args(arguments);
+        Run {
+            command,
+            runner: Runner::Test,
+        }
+    }
+
+    /// A run of one test by its executable, without a runner: quick, and for what depends on the process alone.
+    ///
+    /// # Panics
+    /// When the project does not compile.
+    #[must_use]
+    pub fn direct(&self, target: &str, test: &str) -> Run {
+        let executables = self.build();
+        let name = |path: &&PathBuf| {
+            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            stem.is_some_and(|stem| stem.rsplit_once('-').is_some_and(|(name, _)| name == target))
+        };
+        let mut command = Command::new(executables.iter().find(name).expect("the target's executable"));
+        command.current_dir(&self.directory).stdin(Stdio::null());
+        clean(&mut command);
+        command.env("CARGO_MANIFEST_DIR", &self.directory).args(["--exact", test, "--nocapture"]);
         Run {
             command,
             runner: Runner::Test,
@@ -164,11 +199,27 @@ impl Project {
 }
 
 impl Run {
+    /// With a fixture directory, by its variable.
+    #[must_use]
+    pub fn fixtures(self, directory: &Path) -> Self {
+        self.env("VCR_FIXTURE_DIR", directory)
+    }
+
     /// With a variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
         self
+    }
+
+    /// Starts it without waiting.
+    ///
+    /// # Panics
+    /// When the runner cannot be started.
+    #[must_use]
+    pub fn spawn(mut self) -> Child {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.command.spawn().expect("the test runner")
     }
 
     /// Runs it.
@@ -178,11 +229,7 @@ impl Run {
     #[must_use]
     pub fn outcome(mut self) -> Outcome {
         let output = self.command.output().expect("the test runner");
-        let text = [output.stdout, output.stderr].concat();
-        let outcome = Outcome {
-            success: output.status.success(),
-            output: String::from_utf8_lossy(&text).into_owned(),
-        };
+        let outcome = Outcome::of(output);
         assert!(
             !outcome.output.contains("could not compile"),
             "the project does not compile:\n{}",
@@ -200,6 +247,16 @@ impl Run {
 }
 
 impl Outcome {
+    /// What a process left behind.
+    #[must_use]
+    pub fn of(output: std::process::Output) -> Self {
+        let text = [output.stdout, output.stderr].concat();
+        Self {
+            success: output.status.success(),
+            output: String::from_utf8_lossy(&text).into_owned(),
+        }
+    }
+
     /// Asserts success or failure, with the output as the reason.
     ///
     /// # Panics
@@ -286,7 +343,7 @@ fn manifest(name: &str, root: &Path, more: &str) -> String {
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
          [profile.dev]\ndebug = false\n\n[dependencies]\nserde_json = \"1\"\n\
          tokio = {{ version = \"1\", features = [\"rt\", \"time\", \"macros\"] }}\n\
-         vcr-runtime = {{ path = \"{}\" }}\nvcr-tests = {{ path = \"{}\" }}\n{more}\n",
+         vcr-runtime = {{ path = \"{}\", features = [\"multi-thread\", \"paused-time\"] }}\nvcr-tests = {{ path = \"{}\" }}\n{more}\n",
         path("vcr-runtime"),
         path("tests"),
     )
