@@ -212,6 +212,13 @@ impl Run {
         self
     }
 
+    /// With an input that stays open until the caller closes it.
+    #[must_use]
+    pub fn with_input(mut self) -> Self {
+        self.command.stdin(Stdio::piped());
+        self
+    }
+
     /// Starts it without waiting.
     ///
     /// # Panics
