@@ -25,7 +25,8 @@ fn request(prompt: &str) -> Value {
 
 async fn ask(vcr: &Vcr, prompt: &str) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     eprintln!("asked: {prompt}");
-    let answer = vcr.intercept(&request(prompt), || async {
+    let request = request(prompt);
+    let answer = vcr.intercept(&request, || async {
         eprintln!("went live: {prompt}");
         Ok::<_, std::io::Error>(format!("answer to {prompt}"))
     });
@@ -95,7 +96,8 @@ async fn leaves_a_call_unfinished(vcr: Vcr) {
     if fault() {
         let handle = vcr.clone();
         tokio::spawn(async move {
-            let never = handle.intercept(&request("second"), std::future::pending::<Result<String, std::io::Error>>);
+            let request = request("second");
+            let never = handle.intercept(&request, std::future::pending::<Result<String, std::io::Error>>);
             never.await.map(drop)
         });
         tokio::task::yield_now().await;

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use vcr_runtime::{ErrorKind, Matching, Mode, Vcr};
+use vcr_runtime::{Matching, Mode, Vcr};
 use vcr_tests::project::{Outcome, Project};
 use vcr_tests::rig::{Cassette, Rig, ask, chat, complaint, done, question};
 use vcr_tests::{Gate, Reply, Upstream};
@@ -217,11 +217,20 @@ fn a_killed_recording_leaves_the_old_cassette_whole() {
 }
 
 #[tokio::test]
-async fn one_scenario_twice_at_once_is_refused() {
+async fn one_scenario_twice_at_once_is_one_clean_error_and_never_a_mixed_file() {
     let rig = Rig::new();
-    let first = rig.record();
-    let error = rig.builder(Mode::Record).open().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Collision | ErrorKind::Busy), "{error}");
-    done(first).await;
-    done(rig.record()).await;
+    let (first, second) = (rig.record(), rig.record());
+    let call = |vcr: Vcr, prompt: &'static str| async move {
+        let call = vcr.intercept(&question(prompt), || async { Ok::<_, std::io::Error>(1) }).await;
+        call.map_err(|error| error.to_string())?;
+        vcr.finish().await.map_err(|error| error.to_string())
+    };
+    let (left, right) = tokio::join!(call(first, "left"), call(second, "right"));
+    let failures: Vec<&String> = [&left, &right].into_iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+    assert!(failures.len() <= 1, "both were refused: {failures:?}");
+    if let Some(failure) = failures.first() {
+        assert!(failure.contains("fixture_rig_case.json"), "{failure}");
+    }
+    assert_eq!(rig.cassette().calls().len(), 1);
+    assert_eq!(rig.cassette().takes() + failures.len(), 2);
 }

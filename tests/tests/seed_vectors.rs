@@ -37,7 +37,7 @@ fn demo() -> Value {
 }
 
 fn demo_in_process() -> Request {
-    Request::new("openai/demo-1").user("hi").parameter("max_tokens", 16).stream(true)
+    Request::new("openai/demo-1").user("hi").parameter("max_tokens", 16)
 }
 
 #[tokio::test]

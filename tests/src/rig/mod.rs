@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use vcr_runtime::{Error, Mode, Vcr, VcrBuilder};
+use vcr_runtime::{Error, InterceptError, Mode, Vcr, VcrBuilder};
 
 use crate::{Reply, Upstream};
 
 pub use cassette::{Cassette, RecordedCall};
 pub use gateway::{Delivered, ask, chat, direct};
-pub use inprocess::{InProcess, Say, Seen};
+pub use inprocess::{InProcess, Open, Say, Seen};
 
 /// A directory of its own and one scenario in it.
 #[derive(Debug)]
@@ -100,13 +100,9 @@ impl Rig {
         self.builder(Mode::Replay).open().expect("a replaying session")
     }
 
-    /// What opening a replaying session fails with.
-    ///
-    /// # Panics
-    /// When it does not fail.
-    #[must_use]
-    pub fn replay_error(&self) -> Error {
-        self.builder(Mode::Replay).open().expect_err("opening has to fail")
+    /// What a replaying session is refused with.
+    pub async fn replay_error(&self) -> Error {
+        refused(self.builder(Mode::Replay)).await
     }
 }
 
@@ -132,6 +128,26 @@ pub async fn complaint(vcr: Vcr) -> Error {
     match vcr.finish().await {
         Ok(report) => panic!("the session has nothing to complain of: {report:?}"),
         Err(error) => error,
+    }
+}
+
+/// What a session is refused with, when it is opened or at its first call; the end of the session then says so again.
+///
+/// # Panics
+/// When it is not refused.
+pub async fn refused(builder: VcrBuilder) -> Error {
+    let vcr = match builder.open() {
+        Ok(vcr) => vcr,
+        Err(error) => return error,
+    };
+    match vcr.intercept(&question("anything"), || async { Ok::<_, std::io::Error>(0) }).await {
+        Err(InterceptError::Vcr(fault)) => {
+            let verdict = complaint(vcr).await;
+            assert_eq!(verdict.kind(), fault.0.kind(), "the verdict is another one: {verdict}");
+            fault.0
+        }
+        Ok(_) => complaint(vcr).await,
+        Err(error) => panic!("refused with another error: {error:?}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Recording again makes a new take that wins; replay never touches the file.
 
 use vcr_runtime::{ErrorKind, Mode};
-use vcr_tests::rig::{Rig, ask, chat, done, question};
+use vcr_tests::rig::{Rig, ask, chat, done, question, refused};
 use vcr_tests::{Reply, Upstream};
 
 async fn record(rig: &Rig, text: &str) {
@@ -45,7 +45,7 @@ async fn five_takes_are_kept_and_the_oldest_goes() {
     let vcr = rig.builder(Mode::Replay).target_traces(&ids[3]).open().unwrap();
     assert_eq!(chat(&vcr, &question("hi")).await.text(), "answer 3");
     done(vcr).await;
-    let error = rig.builder(Mode::Replay).target_traces(&ids[0]).open().unwrap_err();
+    let error = refused(rig.builder(Mode::Replay).target_traces(&ids[0])).await;
     assert_eq!(error.kind(), ErrorKind::TakeMissing);
 }
 

@@ -8,7 +8,8 @@ use vcr_tests::Reply;
 use vcr_tests::rig::{Rig, chat, complaint, direct, done, question};
 
 async fn ask(vcr: &Vcr, number: u32) -> Result<u32, String> {
-    let answer = vcr.intercept(&json!({"number": number}), || async move { Ok::<_, std::io::Error>(number * 10) });
+    let request = json!({"number": number});
+    let answer = vcr.intercept(&request, || async move { Ok::<_, std::io::Error>(number * 10) });
     answer.await.map_err(|error| error.to_string())
 }
 
@@ -20,8 +21,9 @@ async fn ask_ambient(number: u32) -> Result<u32, String> {
 
 #[vcr_test(mode = live)]
 async fn the_session_is_found_where_code_forks(vcr: Vcr) {
-    let own = vcr.cassette_path().to_owned();
-    let path = || Vcr::current().map(|vcr| vcr.cassette_path().to_owned());
+    let own = vcr.cassette_path();
+    assert!(own.is_some());
+    let path = || Vcr::current().map(|vcr| vcr.cassette_path());
     assert_eq!(path().unwrap(), own);
     assert_eq!(tokio::spawn(async move { path() }).await.unwrap().unwrap(), own);
     assert_eq!(tokio::task::spawn_blocking(path).await.unwrap().unwrap(), own);
@@ -55,7 +57,10 @@ async fn foreign_threads_and_runtimes_fail_closed_and_can_be_let_in(vcr: Vcr) {
 
 #[tokio::test]
 async fn a_call_without_a_session_is_refused_and_not_made() {
-    let error = vcr_runtime::intercept(&json!({"q": 1}), || async {
+    // In a process whose tests use sessions; where none does, the code runs as it would without this library.
+    drop(Rig::new().record());
+    let request = json!({"q": 1});
+    let error = vcr_runtime::intercept(&request, || async {
         panic!("a call without a session went live");
         #[allow(unreachable_code)]
         Ok::<u32, std::io::Error>(1)
@@ -106,7 +111,7 @@ async fn a_late_call_is_reported_against_its_own_session() {
     assert_eq!(chat(&vcr, &question("hi")).await.text(), "ok");
     done(vcr).await;
     let error = ask(&late, 1).await.unwrap_err();
-    assert!(error.contains("case") && error.contains("ended"), "{error}");
+    assert!(error.contains("ended"), "{error}");
     // The port is closed, or answers for the session that has ended; never for another one.
     let answer = vcr_tests::http::send("POST", &format!("{base}/chat/completions"), &[], b"{}").await;
     if let Ok(answer) = answer {
@@ -137,7 +142,8 @@ async fn a_call_under_way_at_the_end_is_not_waited_for_for_ever() {
     let vcr = rig.record();
     let handle = vcr.clone();
     let task = tokio::spawn(async move {
-        let never = handle.intercept(&json!({"q": 1}), std::future::pending::<Result<u32, std::io::Error>>);
+        let request = json!({"q": 1});
+        let never = handle.intercept(&request, std::future::pending::<Result<u32, std::io::Error>>);
         never.await.map_err(|error| error.to_string())
     });
     tokio::task::yield_now().await;
