@@ -114,9 +114,16 @@ impl Project {
     pub fn run(&self, runner: Runner, target: &str, test: &str) -> Option<Run> {
         let mut command = self.cargo();
         match runner {
-            Runner::Test => {
-                command.args(["test", "--offline", "--quiet", "--test", target, "--", "--exact", test])
-            }
+            Runner::Test => command.args([
+                "test",
+                "--offline",
+                "--quiet",
+                "--test",
+                target,
+                "--",
+                "--exact",
+                test,
+            ]),
             Runner::Nextest => {
                 if !has_nextest() {
                     return None;
@@ -133,7 +140,9 @@ impl Project {
     #[must_use]
     pub fn run_all(&self, target: &str, arguments: &[&str]) -> Run {
         let mut command = self.cargo();
-        command.args(["test", "--offline", "--quiet", "--test", target, "--"]).args(arguments);
+        command
+            .args(["test", "--offline", "--quiet", "--test", target, "--"])
+            .args(arguments);
         Run {
             command,
             runner: Runner::Test,
@@ -154,7 +163,9 @@ impl Project {
         let mut command = Command::new(executables.iter().find(name).expect("the target's executable"));
         command.current_dir(&self.directory).stdin(Stdio::null());
         clean(&mut command);
-        command.env("CARGO_MANIFEST_DIR", &self.directory).args(["--exact", test, "--nocapture"]);
+        command
+            .env("CARGO_MANIFEST_DIR", &self.directory)
+            .args(["--exact", test, "--nocapture"]);
         Run {
             command,
             runner: Runner::Test,

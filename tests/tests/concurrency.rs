@@ -31,7 +31,12 @@ async fn recorded(order: [usize; 5]) -> Rig {
     let mut tasks = tokio::task::JoinSet::new();
     for (at, word) in WORDS.iter().enumerate() {
         let (vcr, base) = (vcr.clone(), upstream.v1());
-        tasks.spawn(async move { assert_eq!(ask(&vcr, &base, &embedding(word)).await.text(), format!("about {word}")) });
+        tasks.spawn(async move {
+            assert_eq!(
+                ask(&vcr, &base, &embedding(word)).await.text(),
+                format!("about {word}")
+            )
+        });
         upstream.arrived(at + 1).await;
     }
     for at in order {
@@ -62,7 +67,11 @@ async fn each_call_gets_its_own_answer_in_every_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn taking_is_atomic() {
     let rig = Rig::recorded((0..32).map(|_| (question("hi"), Reply::text("ok")))).await;
-    let vcr = rig.builder(Mode::Replay).matching(Matching::Keyed).open().unwrap();
+    let vcr = rig
+        .builder(Mode::Replay)
+        .matching(Matching::Keyed)
+        .open()
+        .unwrap();
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..40 {
         let vcr = vcr.clone();
@@ -77,7 +86,11 @@ async fn taking_is_atomic() {
 #[tokio::test]
 async fn the_files_order_does_not_depend_on_who_was_done_first() {
     let prompts = |rig: &Rig| -> Vec<String> {
-        rig.cassette().calls().iter().map(|call| call.prompt().to_owned()).collect()
+        rig.cassette()
+            .calls()
+            .iter()
+            .map(|call| call.prompt().to_owned())
+            .collect()
     };
     let (one, two) = (recorded([0, 1, 2, 3, 4]).await, recorded([4, 3, 2, 1, 0]).await);
     assert_eq!(prompts(&one), WORDS);
@@ -92,7 +105,11 @@ async fn what_was_sequential_stays_strict_and_what_was_concurrent_is_free() {
         let gate = gate.clone();
         move |request| {
             let reply = Reply::text(&request.prompt());
-            if request.prompt() == "first" { reply } else { reply.after(&gate) }
+            if request.prompt() == "first" {
+                reply
+            } else {
+                reply.after(&gate)
+            }
         }
     });
     let rig = Rig::new();
@@ -121,7 +138,11 @@ fn calls_of(directory: &Path) -> Vec<usize> {
     let mut counts = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        assert!(path.extension().is_some_and(|extension| extension == "json"), "{} was left over", path.display());
+        assert!(
+            path.extension().is_some_and(|extension| extension == "json"),
+            "{} was left over",
+            path.display()
+        );
         counts.push(Cassette::read(&path).calls().len());
     }
     counts
@@ -134,10 +155,17 @@ fn sixteen_threads_record_into_one_directory() {
     std::thread::scope(|scope| {
         for number in 0..16 {
             scope.spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .unwrap();
                 runtime.block_on(async {
                     let scenario = format!("s{number}");
-                    let vcr = Vcr::builder().scenario(scenario).invoker("many").fixture_dir(root).mode(Mode::Record);
+                    let vcr = Vcr::builder()
+                        .scenario(scenario)
+                        .invoker("many")
+                        .fixture_dir(root)
+                        .mode(Mode::Record);
                     let vcr = vcr.open().unwrap();
                     for step in 0..3 {
                         let request = json!({"number": number, "step": step});
@@ -158,10 +186,16 @@ fn sixteen_tests_in_one_process_and_in_sixteen() {
     let directory = tempfile::tempdir().unwrap();
     let skip = ["--skip", "holds_its_cassette"];
     let run = project.run_all("many", &[&skip[..], &["--test-threads", "16"]].concat());
-    run.fixtures(directory.path()).env("VCR_MODE", "record").outcome().expect(true);
+    run.fixtures(directory.path())
+        .env("VCR_MODE", "record")
+        .outcome()
+        .expect(true);
     assert_eq!(calls_of(directory.path()), [3; 16]);
     let run = project.run_all("many", &skip);
-    run.fixtures(directory.path()).env("VCR_MODE", "replay").outcome().expect(true);
+    run.fixtures(directory.path())
+        .env("VCR_MODE", "replay")
+        .outcome()
+        .expect(true);
 
     let directory = tempfile::tempdir().unwrap();
     let children: Vec<_> = (0..16)
@@ -180,10 +214,18 @@ fn sixteen_tests_in_one_process_and_in_sixteen() {
 fn one_cassette_and_two_processes_is_one_clean_error() {
     let project = Project::shared();
     let directory = tempfile::tempdir().unwrap();
-    let run = || project.direct("many", "holds_its_cassette").fixtures(directory.path()).env("VCR_MODE", "record");
+    let run = || {
+        project
+            .direct("many", "holds_its_cassette")
+            .fixtures(directory.path())
+            .env("VCR_MODE", "record")
+    };
     let mut first = run().with_input().spawn();
     let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
-    assert!(lines.any(|line| line.unwrap().contains("holding")), "the first never got its cassette");
+    assert!(
+        lines.any(|line| line.unwrap().contains("holding")),
+        "the first never got its cassette"
+    );
     let second = run().outcome();
     drop(first.stdin.take());
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
@@ -193,7 +235,10 @@ fn one_cassette_and_two_processes_is_one_clean_error() {
     if !second.success {
         second.says("holds_its_cassette");
     }
-    let cassettes: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let cassettes: Vec<_> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     assert_eq!(cassettes.len(), 1, "{cassettes:?}");
     assert_eq!(Cassette::read(&cassettes[0]).calls().len(), 1);
 }
@@ -202,9 +247,19 @@ fn one_cassette_and_two_processes_is_one_clean_error() {
 fn a_killed_recording_leaves_the_old_cassette_whole() {
     let project = Project::shared();
     let directory = tempfile::tempdir().unwrap();
-    let run = || project.direct("many", "holds_its_cassette").fixtures(directory.path()).env("VCR_MODE", "record");
+    let run = || {
+        project
+            .direct("many", "holds_its_cassette")
+            .fixtures(directory.path())
+            .env("VCR_MODE", "record")
+    };
     run().outcome().expect(true);
-    let path = std::fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+    let path = std::fs::read_dir(directory.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let before = std::fs::read_to_string(&path).unwrap();
     let mut child = run().with_input().spawn();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -221,12 +276,17 @@ async fn one_scenario_twice_at_once_is_one_clean_error_and_never_a_mixed_file() 
     let rig = Rig::new();
     let (first, second) = (rig.record(), rig.record());
     let call = |vcr: Vcr, prompt: &'static str| async move {
-        let call = vcr.intercept(&question(prompt), || async { Ok::<_, std::io::Error>(1) }).await;
+        let call = vcr
+            .intercept(&question(prompt), || async { Ok::<_, std::io::Error>(1) })
+            .await;
         call.map_err(|error| error.to_string())?;
         vcr.finish().await.map_err(|error| error.to_string())
     };
     let (left, right) = tokio::join!(call(first, "left"), call(second, "right"));
-    let failures: Vec<&String> = [&left, &right].into_iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+    let failures: Vec<&String> = [&left, &right]
+        .into_iter()
+        .filter_map(|outcome| outcome.as_ref().err())
+        .collect();
     assert!(failures.len() <= 1, "both were refused: {failures:?}");
     if let Some(failure) = failures.first() {
         assert!(failure.contains("fixture_rig_case.json"), "{failure}");

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use vcr_runtime::{Mode, Request, Speed};
-use vcr_tests::rig::{InProcess, Rig, Say, chat, complaint, done, stream_question};
 use vcr_tests::Reply;
+use vcr_tests::rig::{InProcess, Rig, Say, chat, complaint, done, stream_question};
 
 /// A cassette in the seed's format, with every member that the format has and none of ours.
 const SCHEMA: &str = r#"{
@@ -37,7 +37,9 @@ fn demo() -> Value {
 }
 
 fn demo_in_process() -> Request {
-    Request::new("openai/demo-1").user("hi").parameter("max_tokens", 16)
+    Request::new("openai/demo-1")
+        .user("hi")
+        .parameter("max_tokens", 16)
 }
 
 #[tokio::test]
@@ -45,22 +47,35 @@ async fn the_schema_example_replays_through_the_gateway() {
     let rig = Rig::with_cassette(SCHEMA);
     let vcr = rig.replay();
     let delivered = chat(&vcr, &demo()).await;
-    assert_eq!(delivered.header("content-type").map(|text| text.starts_with("text/event-stream")), Some(true));
+    assert_eq!(
+        delivered
+            .header("content-type")
+            .map(|text| text.starts_with("text/event-stream")),
+        Some(true)
+    );
     let answer = delivered.answer();
     assert_eq!((answer.text(), answer.finish()), ("Hello there", Some("stop")));
     assert!(answer.done, "{}", delivered.whole.text());
-    let first: Value = serde_json::from_str(&vcr_tests::sdk::events(&delivered.whole.bytes())[0].data).unwrap();
-    assert_eq!(first["id"], "vcr-0a0b0c0d", "an id that is stable and recognisable");
+    let first: Value =
+        serde_json::from_str(&vcr_tests::sdk::events(&delivered.whole.bytes())[0].data).unwrap();
+    assert_eq!(
+        first["id"], "vcr-0a0b0c0d",
+        "an id that is stable and recognisable"
+    );
     done(vcr).await;
     assert_eq!(rig.cassette().text, SCHEMA);
 }
 
 #[tokio::test]
 async fn the_schema_example_replays_in_process() {
-    let vcr = Rig::with_cassette(SCHEMA).replay();
+    let rig = Rig::with_cassette(SCHEMA);
+    let vcr = rig.replay();
     let seen = InProcess::new(&vcr, []).send(demo_in_process()).await;
-    assert_eq!(seen.pieces, ["Hel", "lo there"]);
-    assert_eq!((seen.finish.as_deref(), seen.usage, seen.error), (Some("stop"), Some((1, 3)), None));
+    assert_eq!(seen.pieces, ["Hel", "lo there"], "{seen:?}");
+    assert_eq!(
+        (seen.finish.as_deref(), seen.usage, seen.error),
+        (Some("stop"), Some((1, 3)), None)
+    );
     done(vcr).await;
 }
 
@@ -70,7 +85,11 @@ async fn real_time_is_the_sum_of_the_deltas_and_not_more() {
     let vcr = rig.builder(Mode::Replay).speed(Speed::Real).open().unwrap();
     let start = tokio::time::Instant::now();
     InProcess::new(&vcr, []).send(demo_in_process()).await;
-    assert_eq!(start.elapsed().as_millis(), 190, "the first delta is the time to the first byte, not an addition to it");
+    assert_eq!(
+        start.elapsed().as_millis(),
+        190,
+        "the first delta is the time to the first byte, not an addition to it"
+    );
     done(vcr).await;
 }
 
@@ -85,13 +104,25 @@ async fn a_hand_written_cassette_is_compared_on_what_it_has() {
     done(vcr).await;
     let vcr = rig.replay();
     let body = json!({"model": "any", "temperature": 0.3, "messages": [{"role": "user", "content": "hi"}]});
-    assert_eq!(chat(&vcr, &body).await.text(), "written by hand", "unary from a timeline");
+    assert_eq!(
+        chat(&vcr, &body).await.text(),
+        "written by hand",
+        "unary from a timeline"
+    );
     done(vcr).await;
     let vcr = rig.replay();
-    assert_eq!(InProcess::new(&vcr, []).stream("hi").await.text(), "written by hand");
+    assert_eq!(
+        InProcess::new(&vcr, []).stream("hi").await.text(),
+        "written by hand"
+    );
     done(vcr).await;
     let vcr = rig.replay();
-    assert!(chat(&vcr, &stream_question("hi!")).await.miss().contains("messages[0].content"));
+    assert!(
+        chat(&vcr, &stream_question("hi!"))
+            .await
+            .miss()
+            .contains("messages[0].content")
+    );
     complaint(vcr).await;
 }
 
@@ -103,17 +134,29 @@ async fn an_exception_comes_after_the_last_frame_of_a_stream() {
             r#""exception_boundary": { "occurred": false }"#,
             r#""exception_boundary": { "occurred": true, "error_type": "RateLimitError", "message": "quota exceeded" }"#,
         );
-    let vcr = Rig::with_cassette(&text).replay();
+    let rig = Rig::with_cassette(&text);
+    let vcr = rig.replay();
     let seen = InProcess::new(&vcr, []).send(demo_in_process()).await;
-    assert_eq!(seen.text(), "Hello there!");
-    assert!(seen.error.as_deref().is_some_and(|error| error.contains("quota exceeded")), "{seen:?}");
+    assert_eq!(seen.text(), "Hello there!", "{seen:?}");
+    assert!(
+        seen.error
+            .as_deref()
+            .is_some_and(|error| error.contains("quota exceeded")),
+        "{seen:?}"
+    );
     done(vcr).await;
-    let vcr = Rig::with_cassette(&text).replay();
+    let vcr = rig.replay();
     let delivered = chat(&vcr, &demo()).await;
     let answer = delivered.answer();
     assert_eq!(answer.text(), "Hello there!");
-    let told = answer.error.is_some_and(|error| error.to_string().contains("quota exceeded"));
-    assert!(told || delivered.whole.broken.is_some(), "the failure is lost: {}", delivered.whole.text());
+    let told = answer
+        .error
+        .is_some_and(|error| error.to_string().contains("quota exceeded"));
+    assert!(
+        told || delivered.whole.broken.is_some(),
+        "the failure is lost: {}",
+        delivered.whole.text()
+    );
     done(vcr).await;
 }
 
@@ -131,7 +174,10 @@ async fn tool_calls_stand_on_the_last_frame() {
     done(vcr).await;
     let vcr = rig.replay();
     let seen = InProcess::new(&vcr, []).send(demo_in_process()).await;
-    assert_eq!(seen.tools, [("call_1".to_owned(), "add".to_owned(), "{\"a\": 1}".to_owned())]);
+    assert_eq!(
+        seen.tools,
+        [("call_1".to_owned(), "add".to_owned(), "{\"a\": 1}".to_owned())]
+    );
     done(vcr).await;
 }
 
@@ -139,13 +185,24 @@ async fn tool_calls_stand_on_the_last_frame() {
 async fn one_call_of_ours_has_the_seeds_shape() {
     let rig = Rig::new();
     let vcr = rig.record();
-    let script = vec![Say::Text("Hel"), Say::Text("lo"), Say::Finish("stop"), Say::Usage(1, 2)];
+    let script = vec![
+        Say::Text("Hel"),
+        Say::Text("lo"),
+        Say::Finish("stop"),
+        Say::Usage(1, 2),
+    ];
     InProcess::new(&vcr, [script]).send(demo_in_process()).await;
     done(vcr).await;
     let cassette = rig.cassette();
     assert_eq!(cassette.value["scenario"], "case");
     let id = cassette.value["latest_trace_id"].as_str().unwrap();
-    assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)), "{id}");
+    assert!(
+        id.len() == 32
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)),
+        "{id}"
+    );
     assert_eq!(cassette.value["history_keys"], json!([id]));
     let take = cassette.take();
     assert_eq!(take["trace_id"], id);
@@ -154,11 +211,17 @@ async fn one_call_of_ours_has_the_seeds_shape() {
     assert_eq!(context["model"], "demo-1");
     assert_eq!(context["provider"], "openai");
     assert_eq!(context["messages"], json!([{"role": "user", "content": "hi"}]));
-    assert_eq!(context["parameters"], json!({"temperature": null, "max_tokens": 16, "stream": true}));
+    assert_eq!(
+        context["parameters"],
+        json!({"temperature": null, "max_tokens": 16, "stream": true})
+    );
     assert_eq!(take["exception_boundary"], json!({"occurred": false}));
     assert_eq!(take["usage"]["total_tokens"], 3);
     let frames = take["response_timeline"].as_array().unwrap();
-    assert!(frames[0]["delta_ms"].is_f64() && frames[0]["chunk"].is_string(), "{take}");
+    assert!(
+        frames[0]["delta_ms"].is_f64() && frames[0]["chunk"].is_string(),
+        "{take}"
+    );
     assert_eq!(frames.last().unwrap()["finish_reason"], "stop");
     assert_eq!(take["network_metrics"]["ttfb_ms"], frames[0]["delta_ms"]);
     assert!(cassette.text.starts_with("{\n  \""), "two spaces");
@@ -186,7 +249,10 @@ async fn a_call_without_a_scenario_has_the_seeds_automatic_name() {
     let request = Request::new("openai/demo-1").message(json!({"role": "user", "content": "Hi"}));
     InProcess::new(&vcr, [vec![Say::Text("ok")]]).send(request).await;
     done(vcr).await;
-    let names: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(names, ["fixture_unknown_invoker_auto_ab6ed091.json"]);
 }
 
@@ -194,11 +260,22 @@ async fn a_call_without_a_scenario_has_the_seeds_automatic_name() {
 async fn metadata_is_for_us_alone() {
     let rig = Rig::new();
     let vcr = rig.record();
-    let request = demo_in_process().metadata("vcr_tick", "0").metadata("vcr_speed", "max");
-    InProcess::new(&vcr, [vec![Say::Text("ok"), Say::Finish("stop")]]).send(request).await;
+    let request = demo_in_process()
+        .metadata("vcr_tick", "0")
+        .metadata("vcr_speed", "max");
+    InProcess::new(&vcr, [vec![Say::Text("ok"), Say::Finish("stop")]])
+        .send(request)
+        .await;
     done(vcr).await;
-    assert!(!rig.cassette().text.contains("vcr_tick"), "{}", rig.cassette().text);
+    assert!(
+        !rig.cassette().text.contains("vcr_tick"),
+        "{}",
+        rig.cassette().text
+    );
     let vcr = rig.replay();
-    assert_eq!(InProcess::new(&vcr, []).send(demo_in_process()).await.text(), "ok");
+    assert_eq!(
+        InProcess::new(&vcr, []).send(demo_in_process()).await.text(),
+        "ok"
+    );
     done(vcr).await;
 }

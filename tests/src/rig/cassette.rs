@@ -18,7 +18,8 @@ impl Cassette {
     /// When it is not there or no JSON.
     #[must_use]
     pub fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Self { text, value }
     }
@@ -77,30 +78,47 @@ impl RecordedCall {
     /// The text of choice 0.
     #[must_use]
     pub fn text(&self) -> String {
-        let own = self.frames().iter().filter(|frame| frame["choice"].as_u64().unwrap_or(0) == 0);
+        let own = self
+            .frames()
+            .iter()
+            .filter(|frame| frame["choice"].as_u64().unwrap_or(0) == 0);
         own.filter_map(|frame| frame["chunk"].as_str()).collect()
     }
 
     /// The tool calls of all frames, as id, name and arguments.
     #[must_use]
     pub fn tools(&self) -> Vec<(String, String, String)> {
-        let calls = self.frames().iter().flat_map(|frame| frame["tool_calls"].as_array().cloned().unwrap_or_default());
+        let calls = self
+            .frames()
+            .iter()
+            .flat_map(|frame| frame["tool_calls"].as_array().cloned().unwrap_or_default());
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         calls
-            .map(|call| (word(&call["id"]), word(&call["function"]["name"]), word(&call["function"]["arguments"])))
+            .map(|call| {
+                (
+                    word(&call["id"]),
+                    word(&call["function"]["name"]),
+                    word(&call["function"]["arguments"]),
+                )
+            })
             .collect()
     }
 
     /// The last finish reason.
     #[must_use]
     pub fn finish(&self) -> Option<&str> {
-        self.frames().iter().rev().find_map(|frame| frame["finish_reason"].as_str())
+        self.frames()
+            .iter()
+            .rev()
+            .find_map(|frame| frame["finish_reason"].as_str())
     }
 
     /// Whether the call ended badly.
     #[must_use]
     pub fn failed(&self) -> bool {
-        self.0["exception_boundary"]["occurred"].as_bool().unwrap_or(false)
+        self.0["exception_boundary"]["occurred"]
+            .as_bool()
+            .unwrap_or(false)
     }
 
     /// How it ended badly.
@@ -114,7 +132,8 @@ impl RecordedCall {
     pub fn prompt(&self) -> &str {
         let messages = self.0["request_context"]["messages"].as_array();
         let last = messages.and_then(|messages| messages.last());
-        last.and_then(|message| message["content"].as_str()).unwrap_or_default()
+        last.and_then(|message| message["content"].as_str())
+            .unwrap_or_default()
     }
 
     /// Whether the raw layer was kept.

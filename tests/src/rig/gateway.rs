@@ -29,13 +29,19 @@ impl Delivered {
     /// The value of a header; its name in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// What an SDK makes of it.
     #[must_use]
     pub fn answer(&self) -> Answer {
-        Answer::read(self.header("content-type").unwrap_or_default(), &self.whole.bytes())
+        Answer::read(
+            self.header("content-type").unwrap_or_default(),
+            &self.whole.bytes(),
+        )
     }
 
     /// The text of the first choice.
@@ -48,7 +54,6 @@ impl Delivered {
     ///
     /// # Panics
     /// When it is none.
-    #[must_use]
     pub fn miss(&self) -> String {
         assert_eq!(self.status, 409, "a miss is a conflict: {}", self.whole.text());
         let body: Value = serde_json::from_slice(&self.whole.bytes()).expect("a miss in JSON");

@@ -76,8 +76,13 @@ impl InProcess {
                 count.fetch_add(1, Ordering::SeqCst);
                 let script = scripts.lock().unwrap().pop_front();
                 async move {
-                    let script = script.ok_or_else(|| Failure::new("ScriptOver", "the provider has no script left"))?;
-                    Ok(Reply::stream(Script { rest: script.into(), waiting: None, tools: 0 }))
+                    let script = script
+                        .ok_or_else(|| Failure::new("ScriptOver", "the provider has no script left"))?;
+                    Ok(Reply::stream(Script {
+                        rest: script.into(),
+                        waiting: None,
+                        tools: 0,
+                    }))
                 }
             }
         });
@@ -98,8 +103,18 @@ impl InProcess {
     /// The same with any request.
     pub async fn send(&self, request: Request) -> Seen {
         match self.client.completion_stream(request).await {
-            Ok(stream) => Open { stream, ready: VecDeque::new() }.rest().await,
-            Err(error) => Seen { error: Some(error.to_string()), ..Seen::default() },
+            Ok(stream) => {
+                Open {
+                    stream,
+                    ready: VecDeque::new(),
+                }
+                .rest()
+                .await
+            }
+            Err(error) => Seen {
+                error: Some(error.to_string()),
+                ..Seen::default()
+            },
         }
     }
 
@@ -108,8 +123,15 @@ impl InProcess {
     /// # Panics
     /// When the call fails at once.
     pub async fn open(&self, prompt: &str) -> Open {
-        let stream = self.client.completion_stream(request(prompt)).await.expect("a stream");
-        Open { stream, ready: VecDeque::new() }
+        let stream = self
+            .client
+            .completion_stream(request(prompt))
+            .await
+            .expect("a stream");
+        Open {
+            stream,
+            ready: VecDeque::new(),
+        }
     }
 
     /// Asks for a whole answer.
@@ -120,13 +142,19 @@ impl InProcess {
                     pieces: vec![answer.text.clone()],
                     reasoning: answer.reasoning.clone().unwrap_or_default(),
                     finish: answer.finish_reason.clone(),
-                    usage: answer.usage.as_ref().map(|usage| (usage.prompt_tokens, usage.completion_tokens)),
+                    usage: answer
+                        .usage
+                        .as_ref()
+                        .map(|usage| (usage.prompt_tokens, usage.completion_tokens)),
                     ..Seen::default()
                 };
                 seen.take_tools(&answer.tool_calls);
                 seen
             }
-            Err(error) => Seen { error: Some(error.to_string()), ..Seen::default() },
+            Err(error) => Seen {
+                error: Some(error.to_string()),
+                ..Seen::default()
+            },
         }
     }
 }
@@ -174,7 +202,10 @@ impl Open {
                 Err(error) => seen.error = Some(error.to_string()),
             }
         }
-        seen.usage = self.stream.usage().map(|usage| (usage.prompt_tokens, usage.completion_tokens));
+        seen.usage = self
+            .stream
+            .usage()
+            .map(|usage| (usage.prompt_tokens, usage.completion_tokens));
         seen
     }
 }
@@ -184,7 +215,8 @@ impl Seen {
         if !frame.chunk.is_empty() {
             self.pieces.push(frame.chunk.clone());
         }
-        self.reasoning.push_str(frame.reasoning.as_deref().unwrap_or_default());
+        self.reasoning
+            .push_str(frame.reasoning.as_deref().unwrap_or_default());
         self.take_tools(&frame.tool_calls);
         if frame.finish_reason.is_some() {
             self.finish.clone_from(&frame.finish_reason);
@@ -193,7 +225,11 @@ impl Seen {
 
     fn take_tools(&mut self, calls: &[ToolCall]) {
         let calls = calls.iter().map(|call| {
-            (call.id.clone(), call.function.name.clone(), call.function.arguments.clone())
+            (
+                call.id.clone(),
+                call.function.name.clone(),
+                call.function.arguments.clone(),
+            )
         });
         self.tools.extend(calls);
     }

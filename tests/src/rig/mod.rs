@@ -70,8 +70,9 @@ impl Rig {
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.directory.path()).expect("the directory");
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
@@ -83,9 +84,12 @@ impl Rig {
     }
 
     /// The settings that all sessions of this rig share.
-    #[must_use]
     pub fn builder(&self, mode: Mode) -> VcrBuilder {
-        Vcr::builder().scenario("case").invoker("rig").fixture_dir(self.directory.path()).mode(mode)
+        Vcr::builder()
+            .scenario("case")
+            .invoker("rig")
+            .fixture_dir(self.directory.path())
+            .mode(mode)
     }
 
     /// A recording session with default settings.
@@ -140,10 +144,17 @@ pub async fn refused(builder: VcrBuilder) -> Error {
         Ok(vcr) => vcr,
         Err(error) => return error,
     };
-    match vcr.intercept(&question("anything"), || async { Ok::<_, std::io::Error>(0) }).await {
+    match vcr
+        .intercept(&question("anything"), || async { Ok::<_, std::io::Error>(0) })
+        .await
+    {
         Err(InterceptError::Vcr(fault)) => {
             let verdict = complaint(vcr).await;
-            assert_eq!(verdict.kind(), fault.0.kind(), "the verdict is another one: {verdict}");
+            assert_eq!(
+                verdict.kind(),
+                fault.0.kind(),
+                "the verdict is another one: {verdict}"
+            );
             fault.0
         }
         Ok(_) => complaint(vcr).await,

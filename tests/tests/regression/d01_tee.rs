@@ -6,7 +6,9 @@ use vcr_tests::upstream::Length;
 use vcr_tests::{Gate, Reply, Step, Upstream, http};
 
 fn event(text: &str) -> Step {
-    let event = format!("data: {{\"id\":\"c1\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+    let event = format!(
+        "data: {{\"id\":\"c1\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
+    );
     Step::Bytes(event.into_bytes())
 }
 
@@ -16,7 +18,11 @@ fn end() -> Step {
 
 #[tokio::test]
 async fn a_chunk_is_seen_before_the_next_one_is_sent() {
-    for (tick, length) in [(0.0, Length::Chunked), (100.0, Length::Chunked), (60_000.0, Length::UntilClose)] {
+    for (tick, length) in [
+        (0.0, Length::Chunked),
+        (100.0, Length::Chunked),
+        (60_000.0, Length::UntilClose),
+    ] {
         let gates = [Gate::new(), Gate::new()];
         let steps = vec![
             event("one "),
@@ -27,7 +33,11 @@ async fn a_chunk_is_seen_before_the_next_one_is_sent() {
         ];
         let upstream = Upstream::start([Reply::stream(steps).length(length)]);
         let rig = Rig::new();
-        let vcr = rig.builder(vcr_runtime::Mode::Record).tick_ms(tick).open().unwrap();
+        let vcr = rig
+            .builder(vcr_runtime::Mode::Record)
+            .tick_ms(tick)
+            .open()
+            .unwrap();
         let url = format!("{}/chat/completions", vcr.base_url_for(&upstream.v1()).unwrap());
         let body = stream_question("hi").to_string();
         let mut response = within(http::post(&url, &body)).await;
@@ -53,12 +63,22 @@ async fn the_cassette_has_the_gaps() {
     let upstream = Upstream::start([Reply::sse(text)]);
     let rig = Rig::new();
     let vcr = rig.record();
-    assert_eq!(ask(&vcr, &upstream.v1(), &stream_question("hi")).await.text(), "one two");
+    assert_eq!(
+        ask(&vcr, &upstream.v1(), &stream_question("hi")).await.text(),
+        "one two"
+    );
     done(vcr).await;
     let call = rig.cassette().call();
-    let deltas: Vec<f64> = call.frames().iter().map(|frame| frame["delta_ms"].as_f64().unwrap()).collect();
+    let deltas: Vec<f64> = call
+        .frames()
+        .iter()
+        .map(|frame| frame["delta_ms"].as_f64().unwrap())
+        .collect();
     assert!(deltas.len() >= 2, "{deltas:?}");
-    assert!(deltas[1] >= 110.0, "the gap before the second frame is lost: {deltas:?}");
+    assert!(
+        deltas[1] >= 110.0,
+        "the gap before the second frame is lost: {deltas:?}"
+    );
     let metrics = &call.0["network_metrics"];
     assert_eq!(metrics["ttfb_ms"].as_f64().unwrap(), deltas[0]);
     let total = metrics["total_duration_ms"].as_f64().unwrap();
@@ -68,7 +88,11 @@ async fn the_cassette_has_the_gaps() {
 
 #[tokio::test]
 async fn other_streams_are_teed_as_well() {
-    for content_type in ["application/x-ndjson", "application/octet-stream", "text/event-stream"] {
+    for content_type in [
+        "application/x-ndjson",
+        "application/octet-stream",
+        "text/event-stream",
+    ] {
         let gate = Gate::new();
         let mut reply = Reply::stream(vec![
             Step::Bytes(b"{\"message\":{\"content\":\"one\"}}\n".to_vec()),
@@ -91,7 +115,12 @@ async fn other_streams_are_teed_as_well() {
 #[tokio::test]
 async fn in_process() {
     let gate = Gate::new();
-    let script = vec![Say::Text("one "), Say::Wait(gate.clone()), Say::Text("two"), Say::Finish("stop")];
+    let script = vec![
+        Say::Text("one "),
+        Say::Wait(gate.clone()),
+        Say::Text("two"),
+        Say::Finish("stop"),
+    ];
     let rig = Rig::new();
     let vcr = rig.record();
     let client = InProcess::new(&vcr, [script]);

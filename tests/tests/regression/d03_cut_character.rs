@@ -16,8 +16,16 @@ data: [DONE]
 async fn round_trip(reply: Reply, raw: &str, tick: f64) {
     let upstream = Upstream::start([reply]);
     let rig = Rig::new();
-    let vcr = rig.builder(Mode::Record).tick_ms(tick).include_raw(raw.parse().unwrap()).open().unwrap();
-    assert_eq!(ask(&vcr, &upstream.v1(), &stream_question("hi")).await.text(), TEXT);
+    let vcr = rig
+        .builder(Mode::Record)
+        .tick_ms(tick)
+        .include_raw(raw.parse().unwrap())
+        .open()
+        .unwrap();
+    assert_eq!(
+        ask(&vcr, &upstream.v1(), &stream_question("hi")).await.text(),
+        TEXT
+    );
     done(vcr).await;
     let cassette = rig.cassette();
     assert_eq!(cassette.call().text(), TEXT);
@@ -38,7 +46,13 @@ async fn cut_in_two() {
 
 #[tokio::test]
 async fn cut_everywhere() {
-    for split in [Split::Bytes(1), Split::Bytes(2), Split::Bytes(3), Split::Random(7), Split::Random(8)] {
+    for split in [
+        Split::Bytes(1),
+        Split::Bytes(2),
+        Split::Bytes(3),
+        Split::Random(7),
+        Split::Random(8),
+    ] {
         round_trip(Reply::sse(CUT).split(split), "false", 0.0).await;
     }
 }
@@ -70,8 +84,16 @@ async fn a_cut_request() {
     let upstream = Upstream::start([Reply::text(TEXT)]);
     let rig = Rig::new();
     let vcr = rig.record();
-    assert_eq!(ask(&vcr, &upstream.v1(), &vcr_tests::rig::question(TEXT)).await.text(), TEXT);
+    assert_eq!(
+        ask(&vcr, &upstream.v1(), &vcr_tests::rig::question(TEXT))
+            .await
+            .text(),
+        TEXT
+    );
     done(vcr).await;
     assert_eq!(rig.cassette().call().prompt(), TEXT);
-    assert!(rig.cassette().text.contains(TEXT), "characters beyond ASCII stand as they are");
+    assert!(
+        rig.cassette().text.contains(TEXT),
+        "characters beyond ASCII stand as they are"
+    );
 }

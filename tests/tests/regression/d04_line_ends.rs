@@ -26,7 +26,11 @@ async fn round_trip(notation: &str, split: Split) {
     let vcr = rig.replay();
     let again = chat(&vcr, &stream_question("hi")).await;
     done(vcr).await;
-    assert_eq!(again.whole.bytes(), sent, "the raw layer keeps the line ends of {notation:?}");
+    assert_eq!(
+        again.whole.bytes(),
+        sent,
+        "the raw layer keeps the line ends of {notation:?}"
+    );
 }
 
 #[tokio::test]
@@ -44,7 +48,11 @@ async fn cr_alone() {
 
 #[tokio::test]
 async fn all_three_in_one_stream() {
-    round_trip(&CRLF.replacen("<CRLF>", "<CR>", 1).replacen("<CRLF>", "", 1), Split::Whole).await;
+    round_trip(
+        &CRLF.replacen("<CRLF>", "", 1).replacen("<CRLF>", "<CR>", 1),
+        Split::Whole,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -60,7 +68,10 @@ async fn a_byte_order_mark_and_no_space_and_two_data_lines() {
     let again = chat(&vcr, &stream_question("hi")).await;
     done(vcr).await;
     assert_eq!(again.text(), "a");
-    assert!(!again.whole.bytes().starts_with(b"\xEF\xBB\xBF"), "a mark makes one well-known client panic");
+    assert!(
+        !again.whole.bytes().starts_with(b"\xEF\xBB\xBF"),
+        "a mark makes one well-known client panic"
+    );
 }
 
 #[tokio::test]

@@ -38,7 +38,11 @@ async fn comments_are_no_frames_and_come_back_as_comments() {
 async fn without_the_raw_layer_the_answer_is_the_same() {
     let upstream = Upstream::start([Reply::sse(COMMENTS)]);
     let rig = Rig::new();
-    let vcr = rig.builder(Mode::Record).include_raw("false".parse().unwrap()).open().unwrap();
+    let vcr = rig
+        .builder(Mode::Record)
+        .include_raw("false".parse().unwrap())
+        .open()
+        .unwrap();
     let live = ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
     done(vcr).await;
     let vcr = rig.replay();
@@ -49,7 +53,8 @@ async fn without_the_raw_layer_the_answer_is_the_same() {
 
 #[tokio::test]
 async fn empty_lines_before_a_unary_body() {
-    let text = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}"#;
+    let text =
+        r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}"#;
     let upstream = Upstream::start([Reply::json_text(200, &format!("\n\n\n{text}"))]);
     let rig = Rig::new();
     let vcr = rig.record();

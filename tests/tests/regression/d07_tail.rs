@@ -26,7 +26,11 @@ async fn usage_and_finish_reason_survive() {
     for raw in ["auto", "true", "false"] {
         let upstream = Upstream::start([Reply::sse(TAIL)]);
         let rig = Rig::new();
-        let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .include_raw(raw.parse().unwrap())
+            .open()
+            .unwrap();
         let live = ask(&vcr, &upstream.v1(), &with_usage()).await;
         done(vcr).await;
         let call = rig.cassette().call();
@@ -38,7 +42,10 @@ async fn usage_and_finish_reason_survive() {
         let again = chat(&vcr, &with_usage()).await.answer();
         done(vcr).await;
         assert_eq!(again, live.answer());
-        assert_eq!((again.tokens(), again.finish()), (Some((12, 1, 13)), Some("length")));
+        assert_eq!(
+            (again.tokens(), again.finish()),
+            (Some((12, 1, 13)), Some("length"))
+        );
     }
 }
 
@@ -60,7 +67,11 @@ async fn replay_invents_no_usage() {
     for raw in ["auto", "false"] {
         let upstream = Upstream::start([Reply::text_stream(&["o", "k"])]);
         let rig = Rig::new();
-        let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .include_raw(raw.parse().unwrap())
+            .open()
+            .unwrap();
         ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
         done(vcr).await;
         assert!(rig.cassette().call().0["usage"].is_null());
@@ -68,7 +79,10 @@ async fn replay_invents_no_usage() {
         let again = chat(&vcr, &stream_question("hi")).await;
         done(vcr).await;
         assert_eq!(again.answer().usage, None);
-        assert!(!again.whole.text().contains("\"choices\":[]"), "a tail that nobody sent");
+        assert!(
+            !again.whole.text().contains("\"choices\":[]"),
+            "a tail that nobody sent"
+        );
     }
 }
 
@@ -96,7 +110,10 @@ async fn in_process() {
     let vcr = rig.record();
     let live = InProcess::new(&vcr, [script]).stream("hi").await;
     done(vcr).await;
-    assert_eq!((live.usage, live.finish.as_deref()), (Some((12, 1)), Some("length")));
+    assert_eq!(
+        (live.usage, live.finish.as_deref()),
+        (Some((12, 1)), Some("length"))
+    );
     let vcr = rig.replay();
     let again = InProcess::new(&vcr, []).stream("hi").await;
     done(vcr).await;

@@ -47,12 +47,24 @@ async fn round_trip(notation: &str, expected: &[(&str, &str, &str)]) {
         for split in [Split::Whole, Split::Bytes(1), Split::Random(9)] {
             let upstream = Upstream::start([Reply::sse(notation).split(split)]);
             let rig = Rig::new();
-            let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
-            assert_eq!(ask(&vcr, &upstream.v1(), &stream_question("hi")).await.answer().tools(), expected);
+            let vcr = rig
+                .builder(Mode::Record)
+                .include_raw(raw.parse().unwrap())
+                .open()
+                .unwrap();
+            assert_eq!(
+                ask(&vcr, &upstream.v1(), &stream_question("hi"))
+                    .await
+                    .answer()
+                    .tools(),
+                expected
+            );
             done(vcr).await;
             let recorded = rig.cassette().call().tools();
-            let recorded: Vec<_> =
-                recorded.iter().map(|(id, name, text)| (id.as_str(), name.as_str(), text.as_str())).collect();
+            let recorded: Vec<_> = recorded
+                .iter()
+                .map(|(id, name, text)| (id.as_str(), name.as_str(), text.as_str()))
+                .collect();
             assert_eq!(recorded, expected, "in the cassette");
             let vcr = rig.replay();
             let again = chat(&vcr, &stream_question("hi")).await.answer();
@@ -65,12 +77,23 @@ async fn round_trip(notation: &str, expected: &[(&str, &str, &str)]) {
 
 #[tokio::test]
 async fn told_apart_by_index() {
-    round_trip(BY_INDEX, &[("call_a", "get_w", r#"{"city":"Oslo"}"#), ("call_b", "get_t", r#"{"z":1}"#)]).await;
+    round_trip(
+        BY_INDEX,
+        &[
+            ("call_a", "get_w", r#"{"city":"Oslo"}"#),
+            ("call_b", "get_t", r#"{"z":1}"#),
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn told_apart_by_id() {
-    round_trip(BY_ID, &[("call_c", "get_w", "{}"), ("call_d", "get_w", r#"{"n":2}"#)]).await;
+    round_trip(
+        BY_ID,
+        &[("call_c", "get_w", "{}"), ("call_d", "get_w", r#"{"n":2}"#)],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -90,7 +113,11 @@ data: [DONE]
     for raw in ["auto", "false"] {
         let upstream = Upstream::start([Reply::sse(text)]);
         let rig = Rig::new();
-        let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .include_raw(raw.parse().unwrap())
+            .open()
+            .unwrap();
         let live = ask(&vcr, &upstream.v1(), &stream_question("hi")).await.answer();
         done(vcr).await;
         assert_eq!(live.choices[&1].tools[0].arguments, "[]");
@@ -107,13 +134,20 @@ async fn unary() {
     for raw in ["auto", "false"] {
         let upstream = Upstream::start([Reply::json_text(200, text)]);
         let rig = Rig::new();
-        let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .include_raw(raw.parse().unwrap())
+            .open()
+            .unwrap();
         ask(&vcr, &upstream.v1(), &question("hi")).await;
         done(vcr).await;
         let vcr = rig.replay();
         let again = chat(&vcr, &question("hi")).await.answer();
         done(vcr).await;
-        assert_eq!(again.tools(), [("call_c", "get_w", "{\"a\": 1}"), ("call_d", "get_w", "")]);
+        assert_eq!(
+            again.tools(),
+            [("call_c", "get_w", "{\"a\": 1}"), ("call_d", "get_w", "")]
+        );
     }
 }
 

@@ -34,12 +34,20 @@ async fn it_is_recorded_as_a_fault_and_replayed_as_one() {
         for raw in ["auto", "true", "false"] {
             let upstream = Upstream::start([Reply::sse(notation)]);
             let rig = Rig::new();
-            let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+            let vcr = rig
+                .builder(Mode::Record)
+                .include_raw(raw.parse().unwrap())
+                .open()
+                .unwrap();
             let live = ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
             done(vcr).await;
             let call = rig.cassette().call();
             assert!(call.failed(), "taken for a success: {}", call.0);
-            assert!(call.boundary("message").contains("provider limit reached"), "{}", call.0);
+            assert!(
+                call.boundary("message").contains("provider limit reached"),
+                "{}",
+                call.0
+            );
             assert_eq!(call.text(), "Par");
             assert!(call.0["usage"].is_null(), "an error is no usage: {}", call.0);
             let vcr = rig.replay();
@@ -48,7 +56,11 @@ async fn it_is_recorded_as_a_fault_and_replayed_as_one() {
             assert_eq!(again.status, 200, "the head had already said so");
             let (again, live) = (again.answer(), live.answer());
             assert_eq!(again.text(), "Par");
-            assert_eq!(again.error.unwrap()["message"], live.error.unwrap()["message"], "raw={raw}");
+            assert_eq!(
+                again.error.unwrap()["message"],
+                live.error.unwrap()["message"],
+                "raw={raw}"
+            );
         }
     }
 }
@@ -68,7 +80,11 @@ data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}
     for mode in [Mode::Record, Mode::Replay] {
         let vcr = rig.builder(mode).open().unwrap();
         let url = format!("{}/v1/messages", vcr.base_url_for(&upstream.url()).unwrap());
-        assert_eq!(Delivered::of(http::post(&url, body).await).await.whole.text(), text, "{mode:?}");
+        assert_eq!(
+            Delivered::of(http::post(&url, body).await).await.whole.text(),
+            text,
+            "{mode:?}"
+        );
         done(vcr).await;
     }
     assert_eq!(upstream.count(), 1);
@@ -80,18 +96,29 @@ async fn an_http_error_of_a_stream_request() {
     for raw in ["auto", "true", "false"] {
         let upstream = Upstream::start([Reply::json_text(404, text)]);
         let rig = Rig::new();
-        let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .include_raw(raw.parse().unwrap())
+            .open()
+            .unwrap();
         ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
         done(vcr).await;
         let call = rig.cassette().call();
         assert!(call.failed());
-        assert_eq!((call.boundary("kind"), &call.0["exception_boundary"]["status"]), ("http", &404.into()));
+        assert_eq!(
+            (call.boundary("kind"), &call.0["exception_boundary"]["status"]),
+            ("http", &404.into())
+        );
         let vcr = rig.replay();
         let again = chat(&vcr, &stream_question("hi")).await;
         done(vcr).await;
         assert_eq!(again.status, 404);
         assert_eq!(again.header("content-type"), Some("application/json"));
-        assert_eq!(again.answer().error, vcr_tests::sdk::Answer::unary(text.as_bytes()).error, "raw={raw}");
+        assert_eq!(
+            again.answer().error,
+            vcr_tests::sdk::Answer::unary(text.as_bytes()).error,
+            "raw={raw}"
+        );
     }
 }
 
@@ -103,7 +130,11 @@ async fn an_http_error_that_is_no_json() {
         let vcr = rig.builder(mode).open().unwrap();
         let answer = ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
         done(vcr).await;
-        assert_eq!((answer.status, answer.whole.text().as_str()), (502, "<html>bad gateway</html>"), "{mode:?}");
+        assert_eq!(
+            (answer.status, answer.whole.text().as_str()),
+            (502, "<html>bad gateway</html>"),
+            "{mode:?}"
+        );
         assert_eq!(answer.header("content-type"), Some("text/html"));
     }
 }
@@ -112,7 +143,12 @@ async fn an_http_error_that_is_no_json() {
 async fn in_process() {
     let rig = Rig::new();
     let vcr = rig.record();
-    let live = InProcess::new(&vcr, [vec![Say::Text("Par"), Say::Fail("provider limit reached")]]).stream("hi").await;
+    let live = InProcess::new(
+        &vcr,
+        [vec![Say::Text("Par"), Say::Fail("provider limit reached")]],
+    )
+    .stream("hi")
+    .await;
     done(vcr).await;
     assert!(rig.cassette().call().failed());
     let vcr = rig.replay();
@@ -120,7 +156,12 @@ async fn in_process() {
     done(vcr).await;
     assert_eq!((again.text(), live.text()), ("Par".to_owned(), "Par".to_owned()));
     for seen in [live, again] {
-        assert!(seen.error.as_deref().is_some_and(|error| error.contains("provider limit reached")), "{seen:?}");
+        assert!(
+            seen.error
+                .as_deref()
+                .is_some_and(|error| error.contains("provider limit reached")),
+            "{seen:?}"
+        );
     }
 }
 
@@ -128,7 +169,9 @@ async fn in_process() {
 async fn in_process_a_unary_call_that_fails() {
     let rig = Rig::new();
     let vcr = rig.record();
-    let live = InProcess::new(&vcr, [vec![Say::Fail("provider limit reached")]]).unary("hi").await;
+    let live = InProcess::new(&vcr, [vec![Say::Fail("provider limit reached")]])
+        .unary("hi")
+        .await;
     done(vcr).await;
     let vcr = rig.replay();
     let client = InProcess::new(&vcr, []);
@@ -136,7 +179,12 @@ async fn in_process_a_unary_call_that_fails() {
     assert_eq!(client.count(), 0);
     done(vcr).await;
     for seen in [live, again] {
-        assert!(seen.error.as_deref().is_some_and(|error| error.contains("provider limit reached")), "{seen:?}");
+        assert!(
+            seen.error
+                .as_deref()
+                .is_some_and(|error| error.contains("provider limit reached")),
+            "{seen:?}"
+        );
         assert_eq!(seen.text(), "");
     }
 }

@@ -3,7 +3,8 @@
 use vcr_tests::rig::{InProcess, Rig, Say, chat, done, stream_question, within};
 use vcr_tests::{Gate, Reply, Step, Upstream, http};
 
-const HEAD: &[u8] = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n";
+const HEAD: &[u8] =
+    b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n";
 
 async fn read_until_and_leave(needle: &str, steps: Vec<Step>) -> Rig {
     let upstream = Upstream::start([Reply::stream(steps)]);
@@ -13,7 +14,9 @@ async fn read_until_and_leave(needle: &str, steps: Vec<Step>) -> Rig {
     let mut response = within(http::post(&url, &stream_question("hi").to_string())).await;
     within(response.until(needle)).await;
     drop(response);
-    within(vcr.finish()).await.expect("leaving early is no fault of the session");
+    within(vcr.finish())
+        .await
+        .expect("leaving early is no fault of the session");
     rig
 }
 
@@ -39,7 +42,11 @@ async fn a_caller_that_leaves_at_the_end_marker_has_a_complete_answer() {
 async fn a_caller_that_leaves_before_it_has_cancelled() {
     let gate = Gate::new();
     let text = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n".to_vec();
-    let steps = vec![Step::Bytes(text), Step::Wait(gate.clone()), Step::Bytes(b"data: [DONE]\n\n".to_vec())];
+    let steps = vec![
+        Step::Bytes(text),
+        Step::Wait(gate.clone()),
+        Step::Bytes(b"data: [DONE]\n\n".to_vec()),
+    ];
     let rig = within(read_until_and_leave("\"x\"", steps)).await;
     let call = rig.cassette().call();
     assert_eq!(call.boundary("kind"), "cancelled", "{}", call.0);
@@ -55,7 +62,10 @@ async fn the_same_in_replay_is_no_complaint() {
     vcr_tests::rig::ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
     done(vcr).await;
     let vcr = rig.replay();
-    let url = format!("{}/chat/completions", vcr.base_url(vcr_runtime::Protocol::OpenAi).unwrap());
+    let url = format!(
+        "{}/chat/completions",
+        vcr.base_url(vcr_runtime::Protocol::OpenAi).unwrap()
+    );
     let mut response = http::post(&url, &stream_question("hi").to_string()).await;
     response.until("[DONE]").await;
     drop(response);

@@ -18,11 +18,18 @@ async fn round_trip(reply: Reply, body: &Value) -> (Delivered, Rig) {
     for raw in ["auto", "true", "false"] {
         let upstream = Upstream::start([reply.clone(), reply.clone()]);
         let rig = Rig::new();
-        let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .include_raw(raw.parse().unwrap())
+            .open()
+            .unwrap();
         let live = ask(&vcr, &upstream.v1(), body).await;
         done(vcr).await;
         let written = rig.cassette().text;
-        assert!(written.ends_with("}\n") && !written.ends_with("\n\n"), "one final newline");
+        assert!(
+            written.ends_with("}\n") && !written.ends_with("\n\n"),
+            "one final newline"
+        );
         let vcr = rig.replay();
         let again = ask(&vcr, &upstream.v1(), body).await;
         done(vcr).await;
@@ -36,7 +43,11 @@ async fn round_trip(reply: Reply, body: &Value) -> (Delivered, Rig) {
 
 #[tokio::test]
 async fn an_empty_answer() {
-    round_trip(answer(&json!({"role": "assistant", "content": ""}), "stop"), &question("hi")).await;
+    round_trip(
+        answer(&json!({"role": "assistant", "content": ""}), "stop"),
+        &question("hi"),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -60,14 +71,35 @@ async fn a_stream_without_text() {
 
 #[tokio::test]
 async fn a_body_that_is_empty_or_no_object() {
+    // No canonical form holds these, so without the raw layer they are lost; with it they come back.
     for text in ["", "null", "[]", "7", "\"x\"", "{}", "not json"] {
-        round_trip(Reply::json_text(200, text), &question("hi")).await;
+        for raw in ["auto", "true"] {
+            let upstream = Upstream::start([Reply::json_text(200, text)]);
+            let rig = Rig::new();
+            for mode in [Mode::Record, Mode::Replay] {
+                let vcr = rig
+                    .builder(mode)
+                    .include_raw(raw.parse().unwrap())
+                    .open()
+                    .unwrap();
+                assert_eq!(
+                    ask(&vcr, &upstream.v1(), &question("hi")).await.whole.text(),
+                    text,
+                    "{mode:?} {raw}"
+                );
+                done(vcr).await;
+            }
+        }
     }
 }
 
 #[tokio::test]
 async fn a_body_with_no_message() {
-    round_trip(Reply::json(&json!({"choices": [], "usage": {"prompt_tokens": 1}})), &question("hi")).await;
+    round_trip(
+        Reply::json(&json!({"choices": [], "usage": {"prompt_tokens": 1}})),
+        &question("hi"),
+    )
+    .await;
     round_trip(Reply::json(&json!({"choices": [{"index": 0}]})), &question("hi")).await;
 }
 
@@ -93,7 +125,11 @@ async fn an_older_take_is_written_again_as_it_was() {
     let rig = Rig::new();
     let mut takes = Vec::new();
     for _ in 0..2 {
-        let vcr = rig.builder(Mode::Record).include_raw("true".parse().unwrap()).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .include_raw("true".parse().unwrap())
+            .open()
+            .unwrap();
         ask(&vcr, &upstream.v1(), &question("hi")).await;
         done(vcr).await;
         takes.push(rig.cassette());
@@ -101,12 +137,24 @@ async fn an_older_take_is_written_again_as_it_was() {
     assert_eq!((takes[0].takes(), takes[1].takes()), (1, 2));
     let id = takes[0].value["latest_trace_id"].as_str().unwrap();
     let block = |text: &str| {
-        let lines: Vec<String> = text.lines().map(|line| line.trim_end_matches(',').to_owned()).collect();
-        let start = lines.iter().position(|line| line.trim_start().starts_with(&format!("\"{id}\": {{"))).unwrap();
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| line.trim_end_matches(',').to_owned())
+            .collect();
+        let start = lines
+            .iter()
+            .position(|line| line.trim_start().starts_with(&format!("\"{id}\": {{")))
+            .unwrap();
         let depth = |line: &String| line.len() - line.trim_start().len();
-        let end = (start + 1..lines.len()).find(|at| depth(&lines[*at]) <= depth(&lines[start])).unwrap();
+        let end = (start + 1..lines.len())
+            .find(|at| depth(&lines[*at]) <= depth(&lines[start]))
+            .unwrap();
         lines[start..=end].to_vec()
     };
     assert_eq!(block(&takes[0].text), block(&takes[1].text));
-    assert!(takes[1].text.contains("1.50"), "numbers are kept as they were spelt: {}", takes[1].text);
+    assert!(
+        takes[1].text.contains("1.50"),
+        "numbers are kept as they were spelt: {}",
+        takes[1].text
+    );
 }

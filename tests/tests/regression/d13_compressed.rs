@@ -27,7 +27,12 @@ async fn a_compressed_answer_is_text_in_the_cassette() {
             let rig = Rig::new();
             let vcr = rig.record();
             let live = ask(&vcr, &upstream.v1(), &body).await;
-            assert_eq!(live.text(), "packed", "{encoding} reached the caller as {:?}", live.headers);
+            assert_eq!(
+                live.text(),
+                "packed",
+                "{encoding} reached the caller as {:?}",
+                live.headers
+            );
             done(vcr).await;
             assert_eq!(rig.cassette().call().text(), "packed", "{encoding}");
             let vcr = rig.replay();
@@ -46,12 +51,24 @@ async fn nothing_is_asked_for_that_cannot_be_read() {
     let rig = Rig::new();
     let vcr = rig.record();
     let url = format!("{}/chat/completions", vcr.base_url_for(&upstream.v1()).unwrap());
-    let headers = [("content-type", "application/json"), ("accept-encoding", "gzip, deflate, br, zstd")];
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept-encoding", "gzip, deflate, br, zstd"),
+    ];
     let body = question("hi").to_string();
-    vcr_tests::http::request("POST", &url, &headers, body.as_bytes()).await.text().await;
+    vcr_tests::http::request("POST", &url, &headers, body.as_bytes())
+        .await
+        .text()
+        .await;
     done(vcr).await;
-    let asked = upstream.received()[0].header("accept-encoding").unwrap_or_default().to_owned();
-    assert!(!asked.contains("br") && !asked.contains("zstd"), "accept-encoding: {asked}");
+    let asked = upstream.received()[0]
+        .header("accept-encoding")
+        .unwrap_or_default()
+        .to_owned();
+    assert!(
+        !asked.contains("br") && !asked.contains("zstd"),
+        "accept-encoding: {asked}"
+    );
 }
 
 #[tokio::test]
@@ -69,9 +86,16 @@ async fn an_encoding_that_nobody_asked_for_is_never_stored_as_text() {
         let vcr = rig.replay();
         let again = chat(&vcr, &question("hi")).await;
         done(vcr).await;
-        assert_eq!((again.whole.bytes(), again.header("content-encoding")), (body, Some("br")));
+        assert_eq!(
+            (again.whole.bytes(), again.header("content-encoding")),
+            (body, Some("br"))
+        );
     } else {
-        assert!(live.whole.text().contains("br"), "a refusal names the encoding: {}", live.whole.text());
+        assert!(
+            live.whole.text().contains("br"),
+            "a refusal names the encoding: {}",
+            live.whole.text()
+        );
     }
 }
 
@@ -79,7 +103,11 @@ async fn an_encoding_that_nobody_asked_for_is_never_stored_as_text() {
 async fn a_cassette_that_a_person_edited_has_the_right_length() {
     let upstream = Upstream::start([Reply::text("shrt")]);
     let rig = Rig::new();
-    let vcr = rig.builder(Mode::Record).include_raw("false".parse().unwrap()).open().unwrap();
+    let vcr = rig
+        .builder(Mode::Record)
+        .include_raw("false".parse().unwrap())
+        .open()
+        .unwrap();
     ask(&vcr, &upstream.v1(), &question("hi")).await;
     done(vcr).await;
     let text = rig.cassette().text;
@@ -88,7 +116,10 @@ async fn a_cassette_that_a_person_edited_has_the_right_length() {
     let vcr = rig.replay();
     let again = chat(&vcr, &question("hi")).await;
     done(vcr).await;
-    assert_eq!((again.text().as_str(), again.whole.broken), ("a much longer \u{e4}nswer", None));
+    assert_eq!(
+        (again.text().as_str(), again.whole.broken),
+        ("a much longer \u{e4}nswer", None)
+    );
 }
 
 #[tokio::test]

@@ -16,12 +16,20 @@ async fn a_speech_answer() {
         let speech = Delivered::of(http::post(&url, r#"{"model":"tts","input":"hi"}"#).await).await;
         assert_eq!(speech.whole.bytes(), AUDIO, "{mode:?}");
         assert_eq!(speech.header("content-type"), Some("audio/mpeg"));
-        assert_eq!(ask(&vcr, &upstream.v1(), &question("hi")).await.text(), "after", "{mode:?}");
+        assert_eq!(
+            ask(&vcr, &upstream.v1(), &question("hi")).await.text(),
+            "after",
+            "{mode:?}"
+        );
         done(vcr).await;
     }
     assert_eq!(upstream.count(), 2);
     assert_eq!(rig.cassette().calls().len(), 2);
-    assert!(rig.cassette().text.contains("//uQZAAACg2A"), "as base64: {}", rig.cassette().text);
+    assert!(
+        rig.cassette().text.contains("//uQZAAACg2A"),
+        "as base64: {}",
+        rig.cassette().text
+    );
 }
 
 #[tokio::test]
@@ -49,7 +57,11 @@ async fn control_characters_in_text() {
     for raw in ["auto", "true", "false"] {
         let upstream = Upstream::start([Reply::text(text)]);
         let rig = Rig::new();
-        let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .include_raw(raw.parse().unwrap())
+            .open()
+            .unwrap();
         assert_eq!(ask(&vcr, &upstream.v1(), &question(text)).await.text(), text);
         done(vcr).await;
         assert_eq!(rig.cassette().call().text(), text);
@@ -67,7 +79,11 @@ async fn text_that_claims_to_be_json_but_is_no_utf8() {
     let rig = Rig::new();
     for mode in [Mode::Record, Mode::Replay] {
         let vcr = rig.builder(mode).open().unwrap();
-        assert_eq!(ask(&vcr, &upstream.v1(), &question("hi")).await.whole.bytes(), body, "{mode:?}");
+        assert_eq!(
+            ask(&vcr, &upstream.v1(), &question("hi")).await.whole.bytes(),
+            body,
+            "{mode:?}"
+        );
         done(vcr).await;
     }
 }

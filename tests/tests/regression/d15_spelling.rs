@@ -3,7 +3,8 @@
 use vcr_tests::rig::{Delivered, InProcess, Rig, Say, complaint, done};
 use vcr_tests::{Reply, Upstream, http};
 
-const RECORDED: &str = r#"{"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi there"}],"stop":["a","b"]}"#;
+const RECORDED: &str =
+    r#"{"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi there"}],"stop":["a","b"]}"#;
 
 async fn recorded() -> Rig {
     let upstream = Upstream::start([Reply::text("ok")]);
@@ -17,7 +18,10 @@ async fn recorded() -> Rig {
 
 async fn replayed(rig: &Rig, body: &str) -> Result<String, String> {
     let vcr = rig.replay();
-    let url = format!("{}/chat/completions", vcr.base_url(vcr_runtime::Protocol::OpenAi).unwrap());
+    let url = format!(
+        "{}/chat/completions",
+        vcr.base_url(vcr_runtime::Protocol::OpenAi).unwrap()
+    );
     let answer = Delivered::of(http::post(&url, body).await).await;
     if answer.status == 200 {
         done(vcr).await;
@@ -47,7 +51,11 @@ async fn array_order_and_white_space_in_strings_count() {
         (r#"["a","b"]"#, r#"["b","a"]"#, "stop[0]"),
         ("hi there", "hi  there", "messages[0].content"),
         ("hi there", "hi there ", "messages[0].content"),
-        (r#""role":"user""#, r#""role":"user","name":null"#, "messages[0].name"),
+        (
+            r#""role":"user""#,
+            r#""role":"user","name":null"#,
+            "messages[0].name",
+        ),
     ] {
         let miss = replayed(&rig, &RECORDED.replace(from, to)).await.unwrap_err();
         assert!(miss.contains(at), "{to} is not reported at {at}:\n{miss}");
@@ -59,14 +67,22 @@ async fn intercept() {
     let rig = Rig::new();
     let vcr = rig.record();
     let request: serde_json::Value = serde_json::from_str(RECORDED).unwrap();
-    let answer = vcr.intercept(&request, || async { Ok::<_, std::io::Error>("ok".to_owned()) }).await.unwrap();
+    let answer = vcr
+        .intercept(&request, || async { Ok::<_, std::io::Error>("ok".to_owned()) })
+        .await
+        .unwrap();
     done(vcr).await;
     let vcr = rig.replay();
-    let reordered: serde_json::Value =
-        serde_json::from_str(r#"{"stop":["a","b"],"messages":[{"content":"hi there","role":"user"}],"model":"gpt-4o-mini"}"#)
-            .unwrap();
-    let again: String =
-        vcr.intercept(&reordered, || async { Err(std::io::Error::other("called upstream in replay")) }).await.unwrap();
+    let reordered: serde_json::Value = serde_json::from_str(
+        r#"{"stop":["a","b"],"messages":[{"content":"hi there","role":"user"}],"model":"gpt-4o-mini"}"#,
+    )
+    .unwrap();
+    let again: String = vcr
+        .intercept(&reordered, || async {
+            Err(std::io::Error::other("called upstream in replay"))
+        })
+        .await
+        .unwrap();
     done(vcr).await;
     assert_eq!(again, answer);
 }
@@ -77,7 +93,9 @@ async fn in_process_options_in_another_order() {
     let vcr = rig.record();
     let request = vcr_runtime::Request::new("openai/gpt-4o-mini").user("hi");
     let one = request.clone().parameter("top_p", 0.5).parameter("seed", 7);
-    InProcess::new(&vcr, [vec![Say::Text("ok"), Say::Finish("stop")]]).send(one).await;
+    InProcess::new(&vcr, [vec![Say::Text("ok"), Say::Finish("stop")]])
+        .send(one)
+        .await;
     done(vcr).await;
     let vcr = rig.replay();
     let other = request.parameter("seed", 7).parameter("top_p", 0.50);

@@ -10,17 +10,28 @@ const ANSWER: &str = r#"{"id":18446744073709551615,"choices":[{"index":0,"messag
 async fn recorded(raw: &str) -> Rig {
     let upstream = Upstream::start([Reply::json_text(200, ANSWER)]);
     let rig = Rig::new();
-    let vcr = rig.builder(vcr_runtime::Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+    let vcr = rig
+        .builder(vcr_runtime::Mode::Record)
+        .include_raw(raw.parse().unwrap())
+        .open()
+        .unwrap();
     let url = format!("{}/chat/completions", vcr.base_url_for(&upstream.v1()).unwrap());
     assert_eq!(http::post(&url, RECORDED).await.text().await, ANSWER);
-    assert_eq!(upstream.received()[0].body, RECORDED.as_bytes(), "the request goes out as it came in");
+    assert_eq!(
+        upstream.received()[0].body,
+        RECORDED.as_bytes(),
+        "the request goes out as it came in"
+    );
     done(vcr).await;
     rig
 }
 
 async fn replayed(rig: &Rig, body: &str) -> Delivered {
     let vcr = rig.replay();
-    let url = format!("{}/chat/completions", vcr.base_url(vcr_runtime::Protocol::OpenAi).unwrap());
+    let url = format!(
+        "{}/chat/completions",
+        vcr.base_url(vcr_runtime::Protocol::OpenAi).unwrap()
+    );
     let answer = Delivered::of(http::post(&url, body).await).await;
     if answer.status == 200 {
         done(vcr).await;
@@ -33,7 +44,13 @@ async fn replayed(rig: &Rig, body: &str) -> Delivered {
 #[tokio::test]
 async fn one_number_in_several_spellings() {
     let rig = recorded("auto").await;
-    for (from, to) in [("1.0", "1"), ("1.0", "1e0"), ("0.7", "0.70"), ("0.7", "7e-1"), ("1.0", "10.0E-1")] {
+    for (from, to) in [
+        ("1.0", "1"),
+        ("1.0", "1e0"),
+        ("0.7", "0.70"),
+        ("0.7", "7e-1"),
+        ("1.0", "10.0E-1"),
+    ] {
         let answer = replayed(&rig, &RECORDED.replace(from, to)).await;
         assert_eq!(answer.status, 200, "{to} for {from}: {}", answer.whole.text());
     }
@@ -60,7 +77,11 @@ async fn the_answer_has_its_own_digits() {
     for raw in ["auto", "true"] {
         let rig = recorded(raw).await;
         assert_eq!(replayed(&rig, RECORDED).await.whole.text(), ANSWER, "raw={raw}");
-        assert!(rig.cassette().text.contains("-1.0e-07"), "{}", rig.cassette().text);
+        assert!(
+            rig.cassette().text.contains("-1.0e-07"),
+            "{}",
+            rig.cassette().text
+        );
         assert!(rig.cassette().text.contains("9007199254740993"));
     }
 }

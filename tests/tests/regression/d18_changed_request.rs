@@ -24,13 +24,37 @@ fn changes() -> Vec<(Value, &'static str, &'static str)> {
         body
     };
     vec![
-        (change(&|body| body["messages"][0]["content"] = json!("hi!")), "changed:", "messages[0].content"),
-        (change(&|body| body["tools"] = json!([tool("search"), tool("fetch")])), "added:", "tools[1]"),
-        (change(&|body| body["temperature"] = json!(0)), "changed:", "temperature"),
+        (
+            change(&|body| body["messages"][0]["content"] = json!("hi!")),
+            "changed:",
+            "messages[0].content",
+        ),
+        (
+            change(&|body| body["tools"] = json!([tool("search"), tool("fetch")])),
+            "added:",
+            "tools[1]",
+        ),
+        (
+            change(&|body| body["temperature"] = json!(0)),
+            "changed:",
+            "temperature",
+        ),
         (change(&|body| body["top_p"] = json!(0.9)), "added:", "top_p"),
-        (change(&|body| drop(body.as_object_mut().unwrap().remove("tools"))), "removed:", "tools"),
-        (change(&|body| body["model"] = json!("gpt-4o")), "changed:", "model"),
-        (change(&|body| body["stream"] = json!(false)), "changed:", "stream"),
+        (
+            change(&|body| drop(body.as_object_mut().unwrap().remove("tools"))),
+            "removed:",
+            "tools",
+        ),
+        (
+            change(&|body| body["model"] = json!("gpt-4o")),
+            "changed:",
+            "model",
+        ),
+        (
+            change(&|body| body["stream"] = json!(false)),
+            "changed:",
+            "stream",
+        ),
         (
             change(&|body| {
                 let messages = body["messages"].as_array_mut().unwrap();
@@ -55,11 +79,20 @@ async fn each_change_is_a_miss_with_its_path() {
     let rig = Rig::recorded([(recorded_request(), Reply::text_stream(&["ok"]))]).await;
     for (body, word, path) in changes() {
         for matching in [Matching::Sequential, Matching::Keyed] {
-            let vcr = rig.builder(vcr_runtime::Mode::Replay).matching(matching).open().unwrap();
+            let vcr = rig
+                .builder(vcr_runtime::Mode::Replay)
+                .matching(matching)
+                .open()
+                .unwrap();
             let miss = chat(&vcr, &body).await.miss();
-            let line = miss.lines().find(|line| line.contains(word) && line.contains(path));
+            let line = miss
+                .lines()
+                .find(|line| line.contains(word) && line.contains(path));
             assert!(line.is_some(), "no line with {word} and {path}:\n{miss}");
-            assert!(miss.contains("VCR_MODE=record"), "the next command is missing:\n{miss}");
+            assert!(
+                miss.contains("VCR_MODE=record"),
+                "the next command is missing:\n{miss}"
+            );
             let verdict = complaint(vcr).await.to_string();
             assert!(verdict.contains(path), "the verdict hides the reason:\n{verdict}");
         }
@@ -80,7 +113,11 @@ async fn a_refused_call_is_not_consumed() {
 #[tokio::test]
 async fn order_compares_nothing_and_says_so() {
     let rig = Rig::recorded([(recorded_request(), Reply::text_stream(&["ok"]))]).await;
-    let vcr = rig.builder(vcr_runtime::Mode::Replay).matching(Matching::Order).open().unwrap();
+    let vcr = rig
+        .builder(vcr_runtime::Mode::Replay)
+        .matching(Matching::Order)
+        .open()
+        .unwrap();
     assert_eq!(chat(&vcr, &stream_question("anything")).await.text(), "ok");
     done(vcr).await;
 }
@@ -93,11 +130,20 @@ async fn a_declared_path_is_ignored_on_both_sides() {
         body
     };
     let rig = Rig::recorded([(with_id("one"), Reply::text_stream(&["ok"]))]).await;
-    let vcr = rig.builder(vcr_runtime::Mode::Replay).ignore(["/metadata/run_id"]).open().unwrap();
+    let vcr = rig
+        .builder(vcr_runtime::Mode::Replay)
+        .ignore(["/metadata/run_id"])
+        .open()
+        .unwrap();
     assert_eq!(chat(&vcr, &with_id("two")).await.text(), "ok");
     done(vcr).await;
     let vcr = rig.replay();
-    assert!(chat(&vcr, &with_id("two")).await.miss().contains("metadata.run_id"));
+    assert!(
+        chat(&vcr, &with_id("two"))
+            .await
+            .miss()
+            .contains("metadata.run_id")
+    );
     complaint(vcr).await;
 }
 
@@ -105,13 +151,21 @@ async fn a_declared_path_is_ignored_on_both_sides() {
 async fn intercept() {
     let rig = Rig::new();
     let vcr = rig.record();
-    vcr.intercept(&recorded_request(), || async { Ok::<_, std::io::Error>(json!({"ok": true})) }).await.unwrap();
+    vcr.intercept(&recorded_request(), || async {
+        Ok::<_, std::io::Error>(json!({"ok": true}))
+    })
+    .await
+    .unwrap();
     done(vcr).await;
     for (body, word, path) in changes() {
         let vcr = rig.replay();
-        let answer: Result<Value, _> = vcr.intercept(&body, || async { Err(std::io::Error::other("called")) }).await;
+        let answer: Result<Value, _> = vcr
+            .intercept(&body, || async { Err(std::io::Error::other("called")) })
+            .await;
         let miss = answer.unwrap_err().to_string();
-        let line = miss.lines().find(|line| line.contains(word) && line.contains(path));
+        let line = miss
+            .lines()
+            .find(|line| line.contains(word) && line.contains(path));
         assert!(line.is_some(), "no line with {word} and {path}:\n{miss}");
         complaint(vcr).await;
     }
@@ -120,20 +174,42 @@ async fn intercept() {
 #[tokio::test]
 async fn in_process() {
     let rig = Rig::new();
-    let request = vcr_runtime::Request::new("openai/gpt-4o-mini").system("Be kind.").user("hi");
+    let request = vcr_runtime::Request::new("openai/gpt-4o-mini")
+        .system("Be kind.")
+        .user("hi");
     let vcr = rig.record();
-    InProcess::new(&vcr, [vec![Say::Text("ok"), Say::Finish("stop")]]).send(request.clone()).await;
+    InProcess::new(&vcr, [vec![Say::Text("ok"), Say::Finish("stop")]])
+        .send(request.clone())
+        .await;
     done(vcr).await;
     for (request, path) in [
-        (vcr_runtime::Request::new("openai/gpt-4o-mini").system("Be kind.").user("hi!"), "messages[1].content"),
-        (vcr_runtime::Request::new("openai/gpt-4o-mini").system("Be mean.").user("hi"), "messages[0].content"),
-        (vcr_runtime::Request::new("openai/gpt-4o").system("Be kind.").user("hi"), "model"),
+        (
+            vcr_runtime::Request::new("openai/gpt-4o-mini")
+                .system("Be kind.")
+                .user("hi!"),
+            "messages[1].content",
+        ),
+        (
+            vcr_runtime::Request::new("openai/gpt-4o-mini")
+                .system("Be mean.")
+                .user("hi"),
+            "messages[0].content",
+        ),
+        (
+            vcr_runtime::Request::new("openai/gpt-4o")
+                .system("Be kind.")
+                .user("hi"),
+            "model",
+        ),
         (request.clone().parameter("temperature", 0), "temperature"),
     ] {
         let vcr = rig.replay();
         let client = InProcess::new(&vcr, [vec![Say::Text("live")]]);
         let seen = client.send(request).await;
-        assert!(seen.error.as_deref().is_some_and(|error| error.contains(path)), "{path} is not in {seen:?}");
+        assert!(
+            seen.error.as_deref().is_some_and(|error| error.contains(path)),
+            "{path} is not in {seen:?}"
+        );
         assert_eq!(client.count(), 0, "a miss went live");
         complaint(vcr).await;
     }

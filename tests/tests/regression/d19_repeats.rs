@@ -18,7 +18,10 @@ async fn a_b_c_and_then_a_miss_that_says_that_they_are_used() {
             assert_eq!(chat(&vcr, &question("hi")).await.text(), expected, "{matching:?}");
         }
         let miss = chat(&vcr, &question("hi")).await.miss();
-        assert!(miss.contains("consumed") || miss.contains("used"), "{matching:?}:\n{miss}");
+        assert!(
+            miss.contains("consumed") || miss.contains("used"),
+            "{matching:?}:\n{miss}"
+        );
         complaint(vcr).await;
     }
 }
@@ -34,13 +37,21 @@ async fn intercept() {
     let rig = Rig::new();
     let vcr = rig.record();
     for text in ["A", "B"] {
-        vcr.intercept(&json!({"q": 1}), || async { Ok::<_, std::io::Error>(text.to_owned()) }).await.unwrap();
+        vcr.intercept(&json!({"q": 1}), || async {
+            Ok::<_, std::io::Error>(text.to_owned())
+        })
+        .await
+        .unwrap();
     }
     done(vcr).await;
     let vcr = rig.replay();
     for text in ["A", "B"] {
-        let answer: String =
-            vcr.intercept(&json!({"q": 1}), || async { Err(std::io::Error::other("called")) }).await.unwrap();
+        let answer: String = vcr
+            .intercept(&json!({"q": 1}), || async {
+                Err(std::io::Error::other("called"))
+            })
+            .await
+            .unwrap();
         assert_eq!(answer, text);
     }
     done(vcr).await;

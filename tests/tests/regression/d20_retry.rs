@@ -16,16 +16,29 @@ async fn the_refusal_and_then_the_answer() {
         for raw in ["auto", "false"] {
             let upstream = Upstream::start([refusal(status), Reply::text("ok")]);
             let rig = Rig::new();
-            let vcr = rig.builder(Mode::Record).include_raw(raw.parse().unwrap()).open().unwrap();
+            let vcr = rig
+                .builder(Mode::Record)
+                .include_raw(raw.parse().unwrap())
+                .open()
+                .unwrap();
             for expected in [status, 200] {
-                assert_eq!(vcr_tests::rig::ask(&vcr, &upstream.v1(), &question("hi")).await.status, expected);
+                assert_eq!(
+                    vcr_tests::rig::ask(&vcr, &upstream.v1(), &question("hi"))
+                        .await
+                        .status,
+                    expected
+                );
             }
             assert_eq!(upstream.count(), 2, "the gateway itself retries nothing");
             done(vcr).await;
 
             let vcr = rig.replay();
             let first = chat(&vcr, &question("hi")).await;
-            assert_eq!((first.status, first.header("retry-after")), (status, Some("20")), "raw={raw}");
+            assert_eq!(
+                (first.status, first.header("retry-after")),
+                (status, Some("20")),
+                "raw={raw}"
+            );
             assert_eq!(first.answer().error.unwrap()["message"], "slow down");
             let second = chat(&vcr, &question("hi")).await;
             assert_eq!((second.status, second.text().as_str()), (200, "ok"));
@@ -36,7 +49,11 @@ async fn the_refusal_and_then_the_answer() {
 
 #[tokio::test]
 async fn a_caller_that_does_not_retry_leaves_one_over() {
-    let rig = Rig::recorded([(question("hi"), refusal(429)), (question("hi"), Reply::text("ok"))]).await;
+    let rig = Rig::recorded([
+        (question("hi"), refusal(429)),
+        (question("hi"), Reply::text("ok")),
+    ])
+    .await;
     let vcr = rig.replay();
     assert_eq!(chat(&vcr, &question("hi")).await.status, 429);
     let error = complaint(vcr).await.to_string();
@@ -58,13 +75,25 @@ async fn a_miss_is_nothing_that_clients_retry() {
 async fn in_process() {
     let rig = Rig::new();
     let vcr = rig.record();
-    let client = InProcess::new(&vcr, [vec![Say::Fail("slow down")], vec![Say::Text("ok"), Say::Finish("stop")]]);
+    let client = InProcess::new(
+        &vcr,
+        [
+            vec![Say::Fail("slow down")],
+            vec![Say::Text("ok"), Say::Finish("stop")],
+        ],
+    );
     assert!(client.unary("hi").await.error.is_some());
     assert_eq!(client.unary("hi").await.text(), "ok");
     done(vcr).await;
     let vcr = rig.replay();
     let client = InProcess::new(&vcr, []);
-    assert!(client.unary("hi").await.error.is_some_and(|error| error.contains("slow down")));
+    assert!(
+        client
+            .unary("hi")
+            .await
+            .error
+            .is_some_and(|error| error.contains("slow down"))
+    );
     assert_eq!(client.unary("hi").await.text(), "ok");
     done(vcr).await;
 }

@@ -10,9 +10,18 @@ fn requests() -> [(Value, &'static str); 3] {
     let system = |text: &str| json!([{"role": "system", "content": text}, user]);
     let tools = json!([{"type": "function", "function": {"name": "search"}}]);
     [
-        (json!({"model": "big", "messages": [user], "tools": tools}), "answer"),
-        (json!({"model": "small", "messages": system("Make a title")}), "title"),
-        (json!({"model": "small", "messages": system("Suggest three")}), "suggestions"),
+        (
+            json!({"model": "big", "messages": [user], "tools": tools}),
+            "answer",
+        ),
+        (
+            json!({"model": "small", "messages": system("Make a title")}),
+            "title",
+        ),
+        (
+            json!({"model": "small", "messages": system("Suggest three")}),
+            "suggestions",
+        ),
     ]
 }
 
@@ -20,14 +29,26 @@ fn requests() -> [(Value, &'static str); 3] {
 async fn three_requests_three_answers_in_any_order() {
     let rig = Rig::recorded(requests().map(|(body, text)| (body, Reply::text(text)))).await;
     let calls = rig.cassette().calls();
-    let mut hashes: Vec<&str> = calls.iter().map(|call| call.0["request_hash"].as_str().unwrap()).collect();
+    let mut hashes: Vec<&str> = calls
+        .iter()
+        .map(|call| call.0["request_hash"].as_str().unwrap())
+        .collect();
     hashes.sort_unstable();
     hashes.dedup();
     assert_eq!(hashes.len(), 3, "three keys");
-    assert!(hashes.iter().all(|hash| hash.starts_with("sha256:") && hash.len() == 71), "{hashes:?}");
+    assert!(
+        hashes
+            .iter()
+            .all(|hash| hash.starts_with("sha256:") && hash.len() == 71),
+        "{hashes:?}"
+    );
 
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
-        let vcr = rig.builder(Mode::Replay).matching(Matching::Keyed).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Replay)
+            .matching(Matching::Keyed)
+            .open()
+            .unwrap();
         for at in order {
             let (body, text) = &requests()[at];
             assert_eq!(chat(&vcr, body).await.text(), *text);

@@ -20,10 +20,15 @@ fn result(id: &str, text: &str) -> Value {
 }
 
 async fn recorded() -> Rig {
-    let asks = Reply::json(&json!({"choices": [{"index": 0, "message": tool_call("call_1"), "finish_reason": "tool_calls"}]}));
+    let asks = Reply::json(
+        &json!({"choices": [{"index": 0, "message": tool_call("call_1"), "finish_reason": "tool_calls"}]}),
+    );
     Rig::recorded([
         (request(&[]), asks),
-        (request(&[tool_call("call_1"), result("call_1", "found")]), Reply::text("done")),
+        (
+            request(&[tool_call("call_1"), result("call_1", "found")]),
+            Reply::text("done"),
+        ),
     ])
     .await
 }
@@ -32,7 +37,10 @@ async fn recorded() -> Rig {
 async fn both_steps_get_their_own_answers() {
     let rig = recorded().await;
     let vcr = rig.replay();
-    assert_eq!(chat(&vcr, &request(&[])).await.answer().tools(), [("call_1", "search", "{}")]);
+    assert_eq!(
+        chat(&vcr, &request(&[])).await.answer().tools(),
+        [("call_1", "search", "{}")]
+    );
     let second = request(&[tool_call("call_1"), result("call_1", "found")]);
     assert_eq!(chat(&vcr, &second).await.text(), "done");
     done(vcr).await;
@@ -52,8 +60,14 @@ async fn a_loop_is_a_miss_and_not_the_first_answer_again() {
 async fn another_tool_result_is_another_request() {
     let rig = recorded().await;
     for (rest, path) in [
-        (vec![tool_call("call_1"), result("call_1", "rejected")], "messages[2].content"),
-        (vec![tool_call("call_2"), result("call_2", "found")], "messages[1].tool_calls[0].id"),
+        (
+            vec![tool_call("call_1"), result("call_1", "rejected")],
+            "messages[2].content",
+        ),
+        (
+            vec![tool_call("call_2"), result("call_2", "found")],
+            "messages[1].tool_calls[0].id",
+        ),
     ] {
         let vcr = rig.replay();
         chat(&vcr, &request(&[])).await;

@@ -46,7 +46,9 @@ async fn another_port_and_other_headers_match() {
 #[tokio::test]
 async fn headers_reach_the_upstream_but_not_the_cassette() {
     let rig = Rig::new();
-    let reply = Reply::text("ok").header("set-cookie", "session=s3cret").header("x-request-id", "req_1");
+    let reply = Reply::text("ok")
+        .header("set-cookie", "session=s3cret")
+        .header("x-request-id", "req_1");
     let upstream = Upstream::start([reply]);
     let vcr = rig.builder(Mode::Record).open().unwrap();
     send(&vcr.base_url_for(&upstream.v1()).unwrap(), &RECORDED).await;
@@ -54,7 +56,11 @@ async fn headers_reach_the_upstream_but_not_the_cassette() {
     let request = &upstream.received()[0];
     assert_eq!(request.header("authorization"), Some("Bearer one"));
     assert_eq!(request.header("user-agent"), Some("sdk/1.0"));
-    assert!(request.header("host").unwrap().ends_with(&upstream.url()[16..]), "{:?}", request.header("host"));
+    assert!(
+        request.header("host").unwrap().ends_with(&upstream.url()[16..]),
+        "{:?}",
+        request.header("host")
+    );
     let text = rig.cassette().text;
     for hidden in ["Bearer", "sdk/1.0", "s3cret", "127.0.0.1"] {
         assert!(!text.contains(hidden), "{hidden} is in the cassette:\n{text}");
@@ -63,11 +69,20 @@ async fn headers_reach_the_upstream_but_not_the_cassette() {
 
 #[tokio::test]
 async fn two_sessions_have_two_ports() {
-    let (one, two) = (Rig::recorded([(question("hi"), Reply::text("one"))]).await, Rig::recorded([(question("hi"), Reply::text("two"))]).await);
+    let (one, two) = (
+        Rig::recorded([(question("hi"), Reply::text("one"))]).await,
+        Rig::recorded([(question("hi"), Reply::text("two"))]).await,
+    );
     let (first, second) = (one.replay(), two.replay());
-    let (left, right) = (first.base_url(Protocol::OpenAi).unwrap(), second.base_url(Protocol::OpenAi).unwrap());
+    let (left, right) = (
+        first.base_url(Protocol::OpenAi).unwrap(),
+        second.base_url(Protocol::OpenAi).unwrap(),
+    );
     assert_ne!(left, right);
-    assert!(left.starts_with("http://127.0.0.1:") && left.ends_with("/openai/v1"), "{left}");
+    assert!(
+        left.starts_with("http://127.0.0.1:") && left.ends_with("/openai/v1"),
+        "{left}"
+    );
     assert!(send(&right, &RECORDED).await.1.contains("two"));
     assert!(send(&left, &RECORDED).await.1.contains("one"));
     done(first).await;

@@ -9,7 +9,9 @@ const TWO: &str = "sk-test-1111zYxWvUtSrQpOnMlKjIhGfEdCbA543210";
 const QUERY: &str = "AIzaSyA1234567890abcdefghijklmnopqrstuv";
 
 fn body(key: &str) -> String {
-    format!(r#"{{"api_key":"{key}","model":"m","messages":[{{"role":"user","content":"hi, my key is {key}"}}]}}"#)
+    format!(
+        r#"{{"api_key":"{key}","model":"m","messages":[{{"role":"user","content":"hi, my key is {key}"}}]}}"#
+    )
 }
 
 #[tokio::test]
@@ -18,7 +20,10 @@ async fn another_key_matches_and_neither_is_stored() {
     let rig = Rig::new();
     for (mode, key) in [(Mode::Record, ONE), (Mode::Replay, TWO)] {
         let vcr = rig.builder(mode).open().unwrap();
-        let url = format!("{}/chat/completions?key={QUERY}", vcr.base_url_for(&upstream.v1()).unwrap());
+        let url = format!(
+            "{}/chat/completions?key={QUERY}",
+            vcr.base_url_for(&upstream.v1()).unwrap()
+        );
         let response = http::post(&url, &body(key)).await;
         let (status, text) = (response.status, response.text().await);
         assert_eq!(status, 200, "{mode:?}: {text}");
@@ -26,7 +31,11 @@ async fn another_key_matches_and_neither_is_stored() {
     }
     assert_eq!(upstream.count(), 1);
     let request = &upstream.received()[0];
-    assert_eq!(request.body, body(ONE).as_bytes(), "the upstream gets the real key");
+    assert_eq!(
+        request.body,
+        body(ONE).as_bytes(),
+        "the upstream gets the real key"
+    );
     assert_eq!(request.query, format!("key={QUERY}"));
     let text = rig.cassette().text;
     for secret in [ONE, TWO, QUERY] {
@@ -38,9 +47,18 @@ async fn another_key_matches_and_neither_is_stored() {
 async fn a_miss_shows_no_key() {
     let rig = Rig::recorded([(vcr_tests::rig::question("hi"), Reply::text("ok"))]).await;
     let vcr = rig.replay();
-    let url = format!("{}/chat/completions?key={QUERY}", vcr.base_url(vcr_runtime::Protocol::OpenAi).unwrap());
-    let headers = [("content-type", "application/json"), ("authorization", "Bearer abcdefghijklmnop0123456789")];
-    let text = http::request("POST", &url, &headers, body(TWO).as_bytes()).await.text().await;
+    let url = format!(
+        "{}/chat/completions?key={QUERY}",
+        vcr.base_url(vcr_runtime::Protocol::OpenAi).unwrap()
+    );
+    let headers = [
+        ("content-type", "application/json"),
+        ("authorization", "Bearer abcdefghijklmnop0123456789"),
+    ];
+    let text = http::request("POST", &url, &headers, body(TWO).as_bytes())
+        .await
+        .text()
+        .await;
     let verdict = vcr_tests::rig::complaint(vcr).await;
     for shown in [text, verdict.to_string(), format!("{verdict:?}")] {
         for secret in [TWO, QUERY, "abcdefghijklmnop0123456789"] {

@@ -44,7 +44,10 @@ async fn auto_records_once_and_with_ci_set_never() {
     let rig = Rig::new();
     let upstream = Upstream::start([Reply::text("live")]);
     if std::env::var_os("CI").is_some() {
-        assert_eq!(refused(rig.builder(Mode::Auto)).await.kind(), ErrorKind::CassetteMissing);
+        assert_eq!(
+            refused(rig.builder(Mode::Auto)).await.kind(),
+            ErrorKind::CassetteMissing
+        );
         return;
     }
     for _ in 0..2 {

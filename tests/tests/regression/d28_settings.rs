@@ -52,8 +52,17 @@ fn values_that_are_refused() {
             run = run.env("VCR_MODE", "record");
         }
         let outcome = run.env(name, value).outcome();
-        outcome.expect(false).says(name).says(value).says(allowed).never_says("asked:");
-        assert_eq!(std::fs::read_dir(fixtures.path()).unwrap().count(), 0, "{name}={value} wrote a file");
+        outcome
+            .expect(false)
+            .says(name)
+            .says(value)
+            .says(allowed)
+            .never_says("asked:");
+        assert_eq!(
+            std::fs::read_dir(fixtures.path()).unwrap().count(),
+            0,
+            "{name}={value} wrote a file"
+        );
     }
 }
 
@@ -75,5 +84,9 @@ fn no_test_can_change_anothers_mode() {
     // The environment is taken before main: what a test sets later is not seen. The builder's session is opened after.
     let before = vcr_runtime::Config::from_env().unwrap().mode;
     assert_eq!(before, vcr_runtime::Config::from_env().unwrap().mode);
-    assert_eq!(before, vcr_runtime::Mode::Replay, "this suite runs without VCR_MODE");
+    assert_eq!(
+        before,
+        vcr_runtime::Mode::Replay,
+        "this suite runs without VCR_MODE"
+    );
 }

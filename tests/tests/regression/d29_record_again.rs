@@ -33,12 +33,21 @@ async fn five_takes_are_kept_and_the_oldest_goes() {
     let mut ids = Vec::new();
     for number in 0..7 {
         record(&rig, &format!("answer {number}")).await;
-        ids.push(rig.cassette().value["latest_trace_id"].as_str().unwrap().to_owned());
+        ids.push(
+            rig.cassette().value["latest_trace_id"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
     }
     let cassette = rig.cassette();
     assert_eq!(cassette.takes(), 5);
-    let history: Vec<&str> =
-        cassette.value["history_keys"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    let history: Vec<&str> = cassette.value["history_keys"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_str().unwrap())
+        .collect();
     assert_eq!(history, ids[2..], "oldest first");
     assert_eq!(replay(&rig).await, "answer 6");
 
@@ -67,7 +76,10 @@ async fn replay_never_writes() {
     for _ in 0..3 {
         assert_eq!(replay(&rig).await, "answer");
     }
-    assert_eq!((rig.files(), rig.cassette().text, modified(&rig)), (files, text, time));
+    assert_eq!(
+        (rig.files(), rig.cassette().text, modified(&rig)),
+        (files, text, time)
+    );
 }
 
 #[tokio::test]
@@ -75,7 +87,10 @@ async fn recording_leaves_nothing_but_the_cassette() {
     let rig = Rig::new();
     record(&rig, "answer").await;
     let files = rig.files();
-    let strangers: Vec<&String> = files.iter().filter(|name| *name != "fixture_rig_case.json").collect();
+    let strangers: Vec<&String> = files
+        .iter()
+        .filter(|name| *name != "fixture_rig_case.json")
+        .collect();
     assert!(strangers.is_empty(), "{strangers:?}");
 }
 

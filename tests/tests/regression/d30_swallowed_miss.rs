@@ -12,7 +12,11 @@ async fn through_the_gateway() {
     // What a forgiving application does with a refusal.
     let _ = chat(&vcr, &question("hi!")).await.answer().text().to_owned();
     let error = complaint(vcr).await;
-    assert!(matches!(error.kind(), ErrorKind::Miss | ErrorKind::Verdict), "{:?}", error.kind());
+    assert!(
+        matches!(error.kind(), ErrorKind::Miss | ErrorKind::Verdict),
+        "{:?}",
+        error.kind()
+    );
     let text = error.to_string();
     assert!(text.contains("messages[0].content"), "{text}");
     assert!(text.contains("hi!"), "{text}");
@@ -33,7 +37,11 @@ async fn the_first_one_stands_first() {
 #[tokio::test]
 async fn a_miss_is_not_forgiven_with_the_leftovers() {
     let rig = Rig::recorded([(question("hi"), Reply::text("ok"))]).await;
-    let vcr = rig.builder(vcr_runtime::Mode::Replay).allow_unused(true).open().unwrap();
+    let vcr = rig
+        .builder(vcr_runtime::Mode::Replay)
+        .allow_unused(true)
+        .open()
+        .unwrap();
     chat(&vcr, &question("hi!")).await.miss();
     complaint(vcr).await;
 }
@@ -42,11 +50,17 @@ async fn a_miss_is_not_forgiven_with_the_leftovers() {
 async fn intercept() {
     let rig = Rig::new();
     let vcr = rig.record();
-    vcr.intercept(&json!({"q": 1}), || async { Ok::<_, std::io::Error>(1) }).await.unwrap();
+    vcr.intercept(&json!({"q": 1}), || async { Ok::<_, std::io::Error>(1) })
+        .await
+        .unwrap();
     vcr_tests::rig::done(vcr).await;
     let vcr = rig.replay();
-    let answer: u32 =
-        vcr.intercept(&json!({"q": 2}), || async { Err(std::io::Error::other("called")) }).await.unwrap_or_default();
+    let answer: u32 = vcr
+        .intercept(&json!({"q": 2}), || async {
+            Err(std::io::Error::other("called"))
+        })
+        .await
+        .unwrap_or_default();
     assert_eq!(answer, 0);
     assert!(complaint(vcr).await.to_string().contains('q'));
 }

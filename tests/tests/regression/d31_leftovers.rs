@@ -18,7 +18,10 @@ async fn the_one_that_is_left_is_named() {
     assert_eq!(error.kind(), ErrorKind::Verdict);
     let text = error.to_string();
     assert!(text.contains("three"), "{text}");
-    assert!(!text.contains("\"one\"") && !text.contains("\"two\""), "used calls are no leftovers:\n{text}");
+    assert!(
+        !text.contains("\"one\"") && !text.contains("\"two\""),
+        "used calls are no leftovers:\n{text}"
+    );
     assert!(text.contains("fixture_rig_case.json"), "{text}");
 }
 

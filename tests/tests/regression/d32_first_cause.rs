@@ -7,7 +7,11 @@ use vcr_tests::rig::{Rig, question};
 
 #[tokio::test]
 async fn a_session_that_is_dropped_while_panicking_says_nothing_and_aborts_nothing() {
-    let rig = Rig::recorded([(question("one"), Reply::text("1")), (question("two"), Reply::text("2"))]).await;
+    let rig = Rig::recorded([
+        (question("one"), Reply::text("1")),
+        (question("two"), Reply::text("2")),
+    ])
+    .await;
     let vcr = rig.replay();
     let task = tokio::spawn(async move {
         assert_eq!(vcr_tests::rig::chat(&vcr, &question("one")).await.text(), "1");

@@ -20,7 +20,12 @@ enum Outcome {
 async fn call(vcr: &Vcr, upstream: &str, prompt: &str, patience: Option<Duration>) -> Outcome {
     let url = format!("{}/chat/completions", vcr.base_url_for(upstream).unwrap());
     let body = question(prompt).to_string();
-    let send = http::send("POST", &url, &[("content-type", "application/json")], body.as_bytes());
+    let send = http::send(
+        "POST",
+        &url,
+        &[("content-type", "application/json")],
+        body.as_bytes(),
+    );
     let answer = match patience {
         Some(time) => match tokio::time::timeout(time, send).await {
             Ok(answer) => answer,
@@ -42,9 +47,15 @@ async fn four_calls_four_outcomes() {
     ]);
     let rig = Rig::new();
     let vcr = rig.record();
-    assert_eq!(call(&vcr, &upstream.v1(), "answers", None).await, Outcome::Answer(200));
+    assert_eq!(
+        call(&vcr, &upstream.v1(), "answers", None).await,
+        Outcome::Answer(200)
+    );
     let refused = call(&vcr, &Upstream::nobody(), "refused", None).await;
-    assert_eq!(call(&vcr, &upstream.v1(), "hangs", Some(PATIENCE)).await, Outcome::TimedOut);
+    assert_eq!(
+        call(&vcr, &upstream.v1(), "hangs", Some(PATIENCE)).await,
+        Outcome::TimedOut
+    );
     let reset = call(&vcr, &upstream.v1(), "reset", None).await;
     let closed = call(&vcr, &upstream.v1(), "closed", None).await;
     within(vcr.finish()).await.unwrap();
@@ -52,13 +63,20 @@ async fn four_calls_four_outcomes() {
     let calls = rig.cassette().calls();
     assert_eq!(calls.len(), 5, "calls are lost: {}", rig.cassette().text);
     assert!(!calls[0].failed());
-    assert!(calls[1..].iter().all(|call| call.failed()), "{}", rig.cassette().text);
+    assert!(
+        calls[1..].iter().all(|call| call.failed()),
+        "{}",
+        rig.cassette().text
+    );
     assert_eq!(calls[1].boundary("error_type"), "connect");
     assert_eq!(calls[2].boundary("kind"), "cancelled");
 
     let start = Instant::now();
     let vcr = rig.replay();
-    assert_eq!(call(&vcr, &upstream.v1(), "answers", None).await, Outcome::Answer(200));
+    assert_eq!(
+        call(&vcr, &upstream.v1(), "answers", None).await,
+        Outcome::Answer(200)
+    );
     assert_eq!(call(&vcr, &upstream.v1(), "refused", None).await, refused);
     // The client gave up then; now it is told at once that there is no answer, or gives up again.
     let hangs = call(&vcr, &upstream.v1(), "hangs", Some(PATIENCE)).await;
@@ -76,7 +94,11 @@ async fn in_process() {
     let vcr = rig.record();
     let client = InProcess::new(
         &vcr,
-        [vec![Say::Text("ok"), Say::Finish("stop")], vec![Say::Fail("connection refused")], vec![Say::Text("end")]],
+        [
+            vec![Say::Text("ok"), Say::Finish("stop")],
+            vec![Say::Fail("connection refused")],
+            vec![Say::Text("end")],
+        ],
     );
     assert_eq!(client.unary("one").await.text(), "ok");
     assert!(client.unary("two").await.error.is_some());
@@ -86,7 +108,13 @@ async fn in_process() {
     let vcr = rig.replay();
     let client = InProcess::new(&vcr, []);
     assert_eq!(client.unary("one").await.text(), "ok");
-    assert!(client.unary("two").await.error.is_some_and(|error| error.contains("connection refused")));
+    assert!(
+        client
+            .unary("two")
+            .await
+            .error
+            .is_some_and(|error| error.contains("connection refused"))
+    );
     assert_eq!(client.unary("three").await.text(), "end");
     done(vcr).await;
 }

@@ -7,13 +7,19 @@ use vcr_runtime::{ErrorKind, Mode, Vcr, VcrBuilder};
 use vcr_tests::rig::{Rig, done, question, refused};
 
 fn named(rig: &Rig, scenario: &str) -> VcrBuilder {
-    Vcr::builder().scenario(scenario).invoker("rig").fixture_dir(rig.directory()).mode(Mode::Record)
+    Vcr::builder()
+        .scenario(scenario)
+        .invoker("rig")
+        .fixture_dir(rig.directory())
+        .mode(Mode::Record)
 }
 
 /// Records one call and returns the path of the cassette.
 async fn recorded(builder: VcrBuilder) -> PathBuf {
     let vcr = builder.open().unwrap();
-    vcr.intercept(&question("hi"), || async { Ok::<_, std::io::Error>(1) }).await.unwrap();
+    vcr.intercept(&question("hi"), || async { Ok::<_, std::io::Error>(1) })
+        .await
+        .unwrap();
     let path = vcr.cassette_path().unwrap();
     done(vcr).await;
     assert!(path.exists(), "{}", path.display());
@@ -24,7 +30,19 @@ async fn recorded(builder: VcrBuilder) -> PathBuf {
 async fn names_that_are_no_file_names() {
     let rig = Rig::new();
     let long = "x".repeat(300);
-    for name in ["../../etc/x", "/abs", "a/b", "a\\b", "what is 2+2?", "x:y*z", "trailing.", "", "a\nb", "a\0b", &long] {
+    for name in [
+        "../../etc/x",
+        "/abs",
+        "a/b",
+        "a\\b",
+        "what is 2+2?",
+        "x:y*z",
+        "trailing.",
+        "",
+        "a\nb",
+        "a\0b",
+        &long,
+    ] {
         let error = refused(named(&rig, name)).await;
         assert_eq!(error.kind(), ErrorKind::Identity, "{name:?}: {error}");
         assert!(!error.advice().is_empty(), "{name:?} without advice");
@@ -55,7 +73,12 @@ async fn names_of_other_scripts_and_ordinary_ones_are_kept_apart() {
 async fn other_parts_of_the_name_are_checked_too() {
     let rig = Rig::new();
     let base = || rig.builder(Mode::Record);
-    for builder in [base().invoker("../x"), base().invoker("a/b"), base().filename("../x.json"), base().filename("/x")] {
+    for builder in [
+        base().invoker("../x"),
+        base().invoker("a/b"),
+        base().filename("../x.json"),
+        base().filename("/x"),
+    ] {
         assert_eq!(refused(builder).await.kind(), ErrorKind::Identity);
     }
 }
@@ -81,7 +104,10 @@ async fn a_link_out_of_the_directory_is_refused() {
     for mode in [Mode::Record, Mode::Replay] {
         let error = refused(rig.builder(mode)).await;
         assert_eq!(error.kind(), ErrorKind::Identity, "{mode:?}: {error}");
-        assert_eq!(std::fs::read_to_string(&target).unwrap(), "{}", "a file outside was written");
+        assert_eq!(
+            std::fs::read_to_string(&target).unwrap(),
+            "{}",
+            "a file outside was written"
+        );
     }
 }
-

@@ -28,7 +28,8 @@ async fn the_session_is_found_where_code_forks(vcr: Vcr) {
     assert_eq!(tokio::spawn(async move { path() }).await.unwrap().unwrap(), own);
     assert_eq!(tokio::task::spawn_blocking(path).await.unwrap().unwrap(), own);
     let nested = tokio::task::spawn_blocking(move || {
-        tokio::runtime::Handle::current().block_on(async move { tokio::spawn(async move { path() }).await.unwrap() })
+        tokio::runtime::Handle::current()
+            .block_on(async move { tokio::spawn(async move { path() }).await.unwrap() })
     });
     assert_eq!(nested.await.unwrap().unwrap(), own);
     let mut set = tokio::task::JoinSet::new();
@@ -43,14 +44,15 @@ async fn foreign_threads_and_runtimes_fail_closed_and_can_be_let_in(vcr: Vcr) {
     assert!(error.to_string().contains("in_cassette"), "{error}");
 
     let handle = vcr.clone();
-    let inside = std::thread::spawn(move || handle.sync_scope(|| Vcr::current().is_ok())).join().unwrap();
+    let inside = std::thread::spawn(move || handle.sync_scope(|| Vcr::current().is_ok()))
+        .join()
+        .unwrap();
     assert!(inside);
 
-    let handle = vcr.clone();
     let inside = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         assert!(runtime.block_on(async { Vcr::current().is_err() }));
-        runtime.block_on(async { Vcr::current().is_ok() }.in_cassette(&handle))
+        runtime.block_on(async { Vcr::current().is_ok() }.in_cassette(&vcr))
     });
     assert!(inside.join().unwrap());
 }
@@ -76,15 +78,25 @@ async fn handles_in_tasks_and_threads_use_their_own_session() {
     for mode in [Mode::Record, Mode::Replay] {
         let vcr = rig.builder(mode).open().unwrap();
         let handle = vcr.clone();
-        assert_eq!(tokio::spawn(async move { ask(&handle, 1).await }).await.unwrap(), Ok(10), "{mode:?}");
+        assert_eq!(
+            tokio::spawn(async move { ask(&handle, 1).await }).await.unwrap(),
+            Ok(10),
+            "{mode:?}"
+        );
         let (handle, runtime) = (vcr.clone(), tokio::runtime::Handle::current());
         let thread = std::thread::spawn(move || runtime.block_on(ask(&handle, 2)));
-        let answer = tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap();
+        let answer = tokio::task::spawn_blocking(move || thread.join().unwrap())
+            .await
+            .unwrap();
         assert_eq!(answer, Ok(20), "{mode:?}");
         let (handle, runtime) = (vcr.clone(), tokio::runtime::Handle::current());
         let task = tokio::task::spawn_blocking(move || runtime.block_on(ask(&handle, 3)));
         assert_eq!(task.await.unwrap(), Ok(30), "{mode:?}");
-        assert_eq!(vcr.scope(async { ask_ambient(4).await }).await, Ok(40), "{mode:?}");
+        assert_eq!(
+            vcr.scope(async { ask_ambient(4).await }).await,
+            Ok(40),
+            "{mode:?}"
+        );
         done(vcr).await;
     }
 }
@@ -95,10 +107,18 @@ async fn the_gateway_needs_no_context_at_all() {
     let vcr = rig.replay();
     let base = vcr.base_url(Protocol::OpenAi).unwrap();
     let thread = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async { direct(&base, &question("hi")).await.text() })
     });
-    assert_eq!(tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap(), "ok");
+    assert_eq!(
+        tokio::task::spawn_blocking(move || thread.join().unwrap())
+            .await
+            .unwrap(),
+        "ok"
+    );
     done(vcr).await;
 }
 
@@ -124,15 +144,36 @@ async fn two_sessions_at_once_do_not_mix() {
     let (one, two) = (Rig::new(), Rig::new());
     let (first, second) = (one.record(), two.record());
     let (left, right) = tokio::join!(
-        first.scope(async { (ask_ambient(1).await, tokio::task::yield_now().await, ask_ambient(2).await) }),
-        second.scope(async { (ask_ambient(3).await, tokio::task::yield_now().await, ask_ambient(4).await) }),
+        first.scope(async {
+            (
+                ask_ambient(1).await,
+                tokio::task::yield_now().await,
+                ask_ambient(2).await,
+            )
+        }),
+        second.scope(async {
+            (
+                ask_ambient(3).await,
+                tokio::task::yield_now().await,
+                ask_ambient(4).await,
+            )
+        }),
     );
-    assert_eq!((left.0, left.2, right.0, right.2), (Ok(10), Ok(20), Ok(30), Ok(40)));
+    assert_eq!(
+        (left.0, left.2, right.0, right.2),
+        (Ok(10), Ok(20), Ok(30), Ok(40))
+    );
     done(first).await;
     done(second).await;
-    assert_eq!((one.cassette().calls().len(), two.cassette().calls().len()), (2, 2));
+    assert_eq!(
+        (one.cassette().calls().len(), two.cassette().calls().len()),
+        (2, 2)
+    );
     let vcr = one.replay();
-    assert!(vcr.scope(ask_ambient(3)).await.is_err(), "another session's call was served");
+    assert!(
+        vcr.scope(ask_ambient(3)).await.is_err(),
+        "another session's call was served"
+    );
     complaint(vcr).await;
 }
 

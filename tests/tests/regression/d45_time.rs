@@ -50,19 +50,36 @@ async fn a_paused_clock_replays_real_time_in_no_time() {
     assert_eq!(arrivals(Speed::Real, Chaos::None, None).await, [800, 1000]);
     assert_eq!(arrivals(Speed::Factor(4.0), Chaos::None, None).await, [200, 250]);
     assert_eq!(arrivals(Speed::Max, Chaos::None, None).await, [0, 0]);
-    assert!(wall.elapsed() < Duration::from_millis(700), "the wall clock was waited for");
+    assert!(
+        wall.elapsed() < Duration::from_millis(700),
+        "the wall clock was waited for"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn chaos_comes_on_top() {
     let fixed = Chaos::Fixed(Duration::from_millis(500));
-    assert_eq!(arrivals(Speed::Max, fixed, None).await, [500, 500], "once, before the first frame");
+    assert_eq!(
+        arrivals(Speed::Max, fixed, None).await,
+        [500, 500],
+        "once, before the first frame"
+    );
     assert_eq!(arrivals(Speed::Real, fixed, None).await, [1300, 1500]);
-    let jitter = Chaos::Jitter { lo: Duration::from_millis(100), hi: Duration::from_millis(900) };
+    let jitter = Chaos::Jitter {
+        lo: Duration::from_millis(100),
+        hi: Duration::from_millis(900),
+    };
     let one = arrivals(Speed::Max, jitter, Some(7)).await;
-    assert_eq!(one, arrivals(Speed::Max, jitter, Some(7)).await, "the same seed, the same jitter");
+    assert_eq!(
+        one,
+        arrivals(Speed::Max, jitter, Some(7)).await,
+        "the same seed, the same jitter"
+    );
     assert_ne!(one, arrivals(Speed::Max, jitter, Some(8)).await);
-    assert!(one[0] >= 100 && one[0] <= 900 && one[1] >= one[0] + 100, "{one:?}");
+    assert!(
+        one[0] >= 100 && one[0] <= 900 && one[1] >= one[0] + 100,
+        "{one:?}"
+    );
 }
 
 #[tokio::test]
