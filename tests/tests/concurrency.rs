@@ -35,7 +35,7 @@ async fn recorded(order: [usize; 5]) -> Rig {
             assert_eq!(
                 ask(&vcr, &base, &embedding(word)).await.text(),
                 format!("about {word}")
-            )
+            );
         });
         upstream.arrived(at + 1).await;
     }
