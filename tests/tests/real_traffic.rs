@@ -86,7 +86,8 @@ async fn round_trip(exchange: &Exchange, split: Split, raw: &str) {
     if !exchange.is_chat() || (kept && raw == "true") {
         assert_eq!(
             String::from_utf8_lossy(&again.whole.bytes()),
-            String::from_utf8_lossy(&exchange.body),
+            // An account id is redacted before anything is stored.
+            String::from_utf8_lossy(&exchange.body).replace("user_PLACEHOLDER1", "[REDACTED]"),
             "{name}: the raw layer was kept, the bytes were not"
         );
     }
