@@ -44,6 +44,12 @@ async fn recorded(order: [usize; 5]) -> Rig {
         tasks.join_next().await.unwrap().unwrap();
     }
     done(vcr).await;
+    let prompts: Vec<String> = upstream
+        .received()
+        .iter()
+        .map(vcr_tests::Received::prompt)
+        .collect();
+    assert_eq!(prompts, WORDS, "each request reaches the upstream once");
     rig
 }
 
@@ -55,8 +61,14 @@ async fn each_call_gets_its_own_answer_in_every_order() {
             for matching in [Matching::Sequential, Matching::Keyed] {
                 let vcr = rig.builder(Mode::Replay).matching(matching).open().unwrap();
                 for at in order {
-                    let text = chat(&vcr, &embedding(WORDS[at])).await.text();
-                    assert_eq!(text, format!("about {}", WORDS[at]), "{matching:?}");
+                    let answer = chat(&vcr, &embedding(WORDS[at])).await;
+                    let (text, body) = (answer.text(), answer.whole.text());
+                    assert_eq!(
+                        text,
+                        format!("about {}", WORDS[at]),
+                        "{matching:?}: {body}\n{}",
+                        rig.cassette().text
+                    );
                 }
                 done(vcr).await;
             }
