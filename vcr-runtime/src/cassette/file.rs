@@ -348,7 +348,7 @@ mod tests {
             ),
             (
                 "{\n<<<<<<< ours\n}",
-                "f.json is no readable cassette: expected a member name in quotes at line 2 column 1",
+                "f.json is no readable cassette: there is a merge-conflict marker at line 2 column 1",
             ),
             (
                 "{}",

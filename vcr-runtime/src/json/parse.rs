@@ -138,7 +138,7 @@ impl<'a> Parser<'a> {
             Some(0) => {
                 Err(self.error("a NUL byte follows the document (was the file cut while it was written?)"))
             }
-            Some(_) => Err(self.error("something follows the end of the document")),
+            Some(_) => Err(self.unexpected("something follows the end of the document")),
         }
     }
 
@@ -220,7 +220,7 @@ impl<'a> Parser<'a> {
         loop {
             self.white_space();
             if self.peek() != Some(b'"') {
-                return Err(self.error("expected a member name in quotes"));
+                return Err(self.unexpected("expected a member name in quotes"));
             }
             self.skip_string()?;
             self.colon()?;
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
         loop {
             self.white_space();
             if self.peek() != Some(b'"') {
-                return Err(self.error("expected a member name in quotes"));
+                return Err(self.unexpected("expected a member name in quotes"));
             }
             let start = self.at;
             let key = self.string()?;
@@ -317,8 +317,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 Ok(false)
             }
-            None => Err(self.error("the document ends in the middle (was the file cut?)")),
-            Some(_) => Err(self.error(message)),
+            _ => Err(self.unexpected(message)),
         }
     }
 
@@ -345,13 +344,20 @@ impl<'a> Parser<'a> {
         Err(self.unexpected("expected a value"))
     }
 
+    fn at_conflict_marker(&self) -> bool {
+        let rest = &self.text[self.at..];
+        ["<<<<<<<", "=======", ">>>>>>>"]
+            .iter()
+            .any(|marker| rest.starts_with(marker))
+    }
+
     /// What stands here is not what was `expected`; the usual causes have sentences of their own.
     #[cold]
     fn unexpected(&self, expected: &'static str) -> JsonError {
         self.error(match self.peek() {
             None if self.text.trim().is_empty() => "the document is empty",
             None => "the document ends in the middle (was the file cut?)",
-            Some(b'<' | b'=' | b'>') => "expected a value (is this a merge-conflict marker?)",
+            Some(_) if self.at_conflict_marker() => "there is a merge-conflict marker",
             Some(_) => expected,
         })
     }
@@ -563,14 +569,8 @@ mod tests {
                 "",
                 "a NUL byte follows the document (was the file cut while it was written?)",
             ),
-            ("{\n<<<<<<< ours\n}", 2, 1, "", "expected a member name in quotes"),
-            (
-                "<<<<<<< ours\n{}",
-                1,
-                1,
-                "",
-                "expected a value (is this a merge-conflict marker?)",
-            ),
+            ("{\n<<<<<<< ours\n}", 2, 1, "", "there is a merge-conflict marker"),
+            ("<<<<<<< ours\n{}", 1, 1, "", "there is a merge-conflict marker"),
             (
                 "\"é\n\"",
                 1,

@@ -335,9 +335,11 @@ impl TapeRecording {
     fn reserve(&mut self) -> Slot {
         self.slots.push(None);
         self.live += 1;
+        let started = Instant::now();
         Slot {
             index: self.slots.len() - 1,
-            started_us: micros(self.clock.elapsed()),
+            started_us: micros(started.duration_since(self.clock)),
+            started,
         }
     }
 
