@@ -1,9 +1,9 @@
 //! `OpenAI` chat completions and the dialects of it that other servers speak.
 
 mod assemble;
+mod body;
 mod chat;
 mod decode;
-mod delta;
 mod error;
 mod render;
 mod request;
