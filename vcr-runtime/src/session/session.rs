@@ -11,7 +11,7 @@ use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
 use super::tape::{Found, Label, Role, Tape, Tapes};
 use crate::canon::{self, IgnorePaths};
-use crate::config::{Chaos, Environment, Jitter, Layer, Mode, ProjectFile, Settings};
+use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
@@ -173,7 +173,12 @@ impl Session {
     ) -> Result<Turn> {
         let tape = self.tape(settings, Some(request))?;
         let servable = |call: &crate::model::Call| check_shape(call, request, wire);
-        match tape.find(request, settings.matching, servable) {
+        // A recording that is being mended has no order yet.
+        let matching = match (tape.role, settings.matching) {
+            (Role::New, Matching::Sequential) => Matching::Keyed,
+            (_, matching) => matching,
+        };
+        match tape.find(request, matching, servable) {
             Ok(Found::Play(index, call)) => {
                 self.ledger().served += 1;
                 let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));

@@ -115,12 +115,13 @@ impl Client {
                 return Err(failure.into());
             }
         };
-        if let Some(call) = &mut recorder
-            && let Err(cut) = call.unary(events.clone())
-        {
-            let failure = Failure::new(&cut.error_type, &cut.message);
-            end(recorder, Ending::CutOff(cut));
-            return Err(failure.into());
+        if let Some(call) = &mut recorder {
+            if let Err(cut) = call.check(&events) {
+                let failure = Failure::new(&cut.error_type, &cut.message);
+                end(recorder, Ending::CutOff(cut));
+                return Err(failure.into());
+            }
+            call.unary(events.clone());
         }
         end(recorder, Ending::Clean { complete: true });
         let mut timeline = Timeline::unary();
