@@ -3,14 +3,15 @@ use super::files::millis;
 use super::{raw, said};
 use crate::canon::{IgnorePaths, from_recorded, request_hash};
 use crate::model::{Call, RawBody};
+use crate::protocol::Providers;
 
 /// Differences of times below this are rounding: files have milliseconds.
 const ROUNDING_US: u64 = 1_000;
 
-pub(super) fn check(call: &Call, ignore: &IgnorePaths, findings: &mut Findings<'_>) {
+pub(super) fn check(call: &Call, ignore: &IgnorePaths, providers: &Providers, findings: &mut Findings<'_>) {
     hash(call, ignore, findings);
     times(call, findings);
-    if let Some(told) = raw::told(call) {
+    if let Some(told) = raw::told(call, providers) {
         said::compare(call, &told, findings);
     }
 }

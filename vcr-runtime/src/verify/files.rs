@@ -8,6 +8,7 @@ use crate::cassette::{StoredTake, Whole};
 use crate::config::Mode;
 use crate::config::{Environment, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::Providers;
 use crate::redact::Redactor;
 
 /// The takes that a cassette keeps.
@@ -99,6 +100,7 @@ fn gather(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()
 struct Project {
     redactor: Redactor,
     ignore: IgnorePaths,
+    providers: Providers,
 }
 
 impl Project {
@@ -114,6 +116,7 @@ impl Project {
         Ok(Self {
             redactor: Redactor::new(&file.redact, Environment::process())?,
             ignore: IgnorePaths::parse(settings.ignore.iter().chain(ignore))?,
+            providers: Providers::of(&file)?,
         })
     }
 
@@ -176,7 +179,7 @@ impl Project {
                 }
                 last_us = last_us.max(started_us);
             }
-            call::check(call, &self.ignore, &mut findings);
+            call::check(call, &self.ignore, &self.providers, &mut findings);
         }
     }
 

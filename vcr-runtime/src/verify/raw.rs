@@ -1,12 +1,12 @@
 use crate::json::{Json, parse};
 use crate::model::{Call, RawBody};
-use crate::protocol::{self, Decoder, Event, Framer, Wire, WireEvent};
+use crate::protocol::{Decoder, Event, Framer, Framing, Providers, Wire, WireEvent};
 use crate::session::{Timeline, Told, is_streamed};
 
 /// What the raw layer of a call says by its protocol's rules; `None` when there is no raw layer, or no such protocol.
-pub(super) fn told(call: &Call) -> Option<Told> {
+pub(super) fn told(call: &Call, providers: &Providers) -> Option<Told> {
     let raw = call.raw.as_ref()?;
-    let wire = protocol::find(call.request.protocol.as_deref()?)?;
+    let wire = providers.find(call.request.protocol.as_deref()?)?;
     let status = call.http.as_ref().map_or(200, |head| head.status);
     let body = match &raw.body {
         RawBody::Unary(body) => body.clone(),
@@ -55,7 +55,7 @@ fn streamed(call: &Call, wire: &dyn Wire, pieces: impl Iterator<Item = Vec<u8>>)
         timeline: Timeline::new(0),
     };
     let mut events = Vec::new();
-    let mut framer = Framer::new(framing.unwrap_or(protocol::Framing::Opaque));
+    let mut framer = Framer::new(framing.unwrap_or(Framing::Opaque));
     for piece in pieces {
         framer.push(&piece, &mut events);
         reading.take(&mut events);
