@@ -56,6 +56,7 @@ mod protocol;
 mod redact;
 mod scope;
 mod session;
+mod verify;
 
 pub use cassette::{CallSummary, Summary, summary};
 pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};
@@ -65,12 +66,13 @@ pub use front::{
     Upstream, Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
 };
 pub use model::{Frame, FunctionCall, ToolCall, Usage};
-pub use protocol::Protocol;
+pub use protocol::{Protocol, resolve};
 pub use scope::Scoped;
 pub use session::{
     ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Report, StreamBreaker, TokenQuota,
 };
 pub use vcr_macros::{test, vcr_test};
+pub use verify::{Difference, DifferenceKind, verify, verify_ignoring};
 
 /// Compiles the examples of the README.
 #[cfg(all(doctest, feature = "gateway"))]

@@ -8,6 +8,7 @@ mod same;
 mod save;
 mod summary;
 mod version;
+mod whole;
 
 pub(crate) use decode::take_of;
 pub(crate) use encode::{call_members, take_document};
@@ -17,3 +18,4 @@ pub(crate) use same::equal_but_for_ids_and_times;
 pub(crate) use save::{Head, Saved, save, side_path};
 pub use summary::{CallSummary, Summary, summary};
 pub(crate) use version::FormatVersion;
+pub(crate) use whole::{StoredTake, Whole};

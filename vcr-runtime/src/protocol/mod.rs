@@ -1,15 +1,20 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
+mod custom;
 mod framing;
 mod ndjson;
 mod openai_chat;
+mod paths;
 mod plain;
 mod registry;
+mod rules;
 mod sse;
 mod wire;
 
+pub(crate) use custom::Providers;
 pub(crate) use framing::Framer;
-pub(crate) use plain::plain_request;
+pub use paths::resolve;
+pub(crate) use plain::{PLAIN, plain_request};
 pub use registry::Protocol;
 pub(crate) use registry::{find, provider_of, recognise, wires};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

@@ -1,9 +1,9 @@
 //! `OpenAI` chat completions and the dialects of it that other servers speak.
 
 mod assemble;
+mod body;
 mod chat;
 mod decode;
-mod delta;
 mod error;
 mod render;
 mod request;
@@ -11,8 +11,8 @@ mod shape;
 mod template;
 #[cfg(test)]
 mod tests;
-mod tools;
 mod unary;
 mod words;
 
-pub(super) use chat::{NAME, OpenAiChat, PROVIDER};
+pub(super) use chat::{OpenAiChat, PATH, decoder, read_body, request_at};
+pub(super) use words::RULES;
