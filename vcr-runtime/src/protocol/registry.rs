@@ -1,4 +1,5 @@
 use super::openai_chat::OpenAiChat;
+use super::openai_responses::OpenAiResponses;
 use super::{HttpRequest, Wire};
 use crate::model::CanonicalRequest;
 
@@ -28,7 +29,7 @@ const PROTOCOLS: &[Entry] = &[Entry {
 }];
 
 /// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[&OpenAiChat];
+static WIRES: &[&dyn Wire] = &[&OpenAiChat, &OpenAiResponses];
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.
