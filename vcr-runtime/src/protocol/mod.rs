@@ -4,6 +4,7 @@ mod custom;
 mod framing;
 mod ndjson;
 mod openai_chat;
+mod openai_embeddings;
 mod openai_responses;
 mod paths;
 mod plain;
