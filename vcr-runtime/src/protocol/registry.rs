@@ -1,4 +1,6 @@
 use super::openai_chat::OpenAiChat;
+use super::openai_embeddings::OpenAiEmbeddings;
+use super::openai_responses::OpenAiResponses;
 use super::{HttpRequest, Wire};
 use crate::model::CanonicalRequest;
 
@@ -28,7 +30,7 @@ const PROTOCOLS: &[Entry] = &[Entry {
 }];
 
 /// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[&OpenAiChat];
+static WIRES: &[&dyn Wire] = &[&OpenAiChat, &OpenAiResponses, &OpenAiEmbeddings];
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.
@@ -177,7 +179,7 @@ mod tests {
         let (wire, request) = recognise(&http).unwrap();
         assert_eq!((wire.name(), request.model.as_str()), ("openai-chat", "m"));
         let other = HttpRequest {
-            path: "/v1/embeddings",
+            path: "/v1/moderations",
             ..http
         };
         assert!(recognise(&other).is_none());
