@@ -1,5 +1,6 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
+mod anthropic;
 mod framing;
 mod ndjson;
 mod openai_chat;
