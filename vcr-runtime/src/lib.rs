@@ -22,7 +22,7 @@ pub use front::{
     Upstream, Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
 };
 pub use model::{Frame, FunctionCall, ToolCall, Usage};
-pub use protocol::Protocol;
+pub use protocol::{Protocol, resolve};
 pub use scope::Scoped;
 pub use session::{
     ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Report, StreamBreaker, TokenQuota,

@@ -13,7 +13,7 @@ pub(crate) use environment::Environment;
 pub(crate) use file::{ProjectFile, RedactRules};
 pub(crate) use jitter::Jitter;
 pub(crate) use layer::{Key, Layer};
-pub(crate) use nearest::nearest;
+pub(crate) use nearest::{hint, nearest};
 pub use public::Config;
 pub(crate) use settings::{Settings, TracePin};
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

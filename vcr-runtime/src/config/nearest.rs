@@ -28,7 +28,7 @@ fn distance(from: &[char], to: &str) -> usize {
 }
 
 /// ", did you mean `x`?" or nothing.
-pub(super) fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates).map_or_else(String::new, |found| format!(", did you mean `{found}`?"))
 }
 

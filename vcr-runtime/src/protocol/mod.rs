@@ -4,12 +4,15 @@ mod anthropic;
 mod framing;
 mod ndjson;
 mod openai_chat;
+mod paths;
 mod plain;
 mod registry;
+mod rules;
 mod sse;
 mod wire;
 
 pub(crate) use framing::Framer;
+pub use paths::resolve;
 pub(crate) use plain::plain_request;
 pub use registry::Protocol;
 pub(crate) use registry::{find, provider_of, recognise, wires};

@@ -151,10 +151,7 @@ mod tests {
     #[test]
     fn cut_texts_are_read_as_far_as_they_go() {
         assert_eq!(seen(r#"{"a":"x"#), ["name a", "a=x"]);
-        assert_eq!(
         assert_eq!(seen(r#"1}]}, {"a":"x"}"#), ["name a", "a=x"]);
-            ["name a".to_owned(), "a=x".to_owned()]
-        );
         assert_eq!(seen("{\"a\":\"é\\"), ["name a", "a=é\\"]);
         assert_eq!(seen("no json"), [""; 0]);
     }

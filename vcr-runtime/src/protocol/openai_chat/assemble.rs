@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::json::{Json, Object};
 
-use super::tools::{ToolCalls, index};
+use crate::protocol::rules::{ToolCalls, index};
 
 /// Random padding against traffic analysis.
 const PADDING: [&str; 2] = ["obfuscation", "p"];

@@ -3,7 +3,8 @@ use crate::model::CanonicalRequest;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ChatDecoder;
-use super::{assemble, render, request, unary};
+use super::words::RULES;
+use super::{assemble, body, render, request, unary};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-chat";
@@ -37,11 +38,11 @@ impl Wire for OpenAiChat {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::<ChatDecoder>::default()
+        Box::new(ChatDecoder::new(&RULES))
     }
 
     fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
-        unary::read(status, body, out)
+        body::read(&RULES, status, body, out)
     }
 
     fn render_unary(&self, answer: &Answer<'_>) -> Json {

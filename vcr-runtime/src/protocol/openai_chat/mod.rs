@@ -1,9 +1,9 @@
 //! `OpenAI` chat completions and the dialects of it that other servers speak.
 
 mod assemble;
+mod body;
 mod chat;
 mod decode;
-mod delta;
 mod error;
 mod render;
 mod request;
@@ -11,7 +11,6 @@ mod shape;
 mod template;
 #[cfg(test)]
 mod tests;
-mod tools;
 mod unary;
 mod words;
 

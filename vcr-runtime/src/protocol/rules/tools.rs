@@ -3,7 +3,7 @@ use crate::json::Json;
 /// Which call a fragment of one choice belongs to. Servers disagree on what tells calls apart: the index, the id, or
 /// only that a whole call arrives.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ToolCalls(Vec<Known>);
+pub(crate) struct ToolCalls(Vec<Known>);
 
 #[derive(Clone, Debug)]
 struct Known {
@@ -14,43 +14,68 @@ struct Known {
 
 /// What a fragment adds to its call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fragment {
-    pub(super) index: u32,
+pub(crate) struct Fragment {
+    pub(crate) index: u32,
+    /// In the order of appearance.
+    pub(crate) position: u32,
     /// Only when it was not known before.
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) is_new: bool,
+    pub(crate) id: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) is_new: bool,
 }
 
 impl ToolCalls {
     /// `index` is the fragment's own, where it has one.
-    pub(super) fn fragment(&mut self, index: Option<u32>, id: Option<&str>, name: Option<&str>) -> Fragment {
+    pub(crate) fn fragment(&mut self, index: Option<u32>, id: Option<&str>, name: Option<&str>) -> Fragment {
         let id = id.filter(|id| !id.is_empty());
         let name = name.filter(|name| !name.is_empty());
         let place = match index {
             Some(index) => self.by_index(index, id, name),
             None => self.by_id(id, name),
         };
-        let (place, is_new) = match place {
-            Some(place) => (place, false),
-            None => {
-                self.0.push(Known {
-                    index: index
-                        .filter(|index| self.0.iter().all(|known| known.index != *index))
-                        .unwrap_or_else(|| self.next_index()),
-                    id: None,
-                    name: None,
-                });
-                (self.0.len() - 1, true)
-            }
-        };
+        let is_new = place.is_none();
+        let place = place.unwrap_or_else(|| self.open(index));
+        self.learn(place, is_new, id, name)
+    }
+
+    /// A call that came in one piece.
+    pub(crate) fn whole(&mut self, index: Option<u32>, id: Option<&str>, name: Option<&str>) -> Fragment {
+        let place = self.open(index);
+        self.learn(place, true, id, name)
+    }
+
+    fn open(&mut self, index: Option<u32>) -> usize {
+        let is_free = |index: &u32| self.0.iter().all(|known| known.index != *index);
+        let index = index.filter(is_free).unwrap_or_else(|| self.next_index());
+        self.0.push(Known {
+            index,
+            id: None,
+            name: None,
+        });
+        self.0.len() - 1
+    }
+
+    fn learn(&mut self, place: usize, is_new: bool, id: Option<&str>, name: Option<&str>) -> Fragment {
         let known = &mut self.0[place];
         Fragment {
             index: known.index,
+            position: u32::try_from(place).unwrap_or(u32::MAX),
             id: learn(&mut known.id, id),
             name: learn(&mut known.name, name),
             is_new,
         }
+    }
+
+    /// Whether a fragment with that index continues a call.
+    pub(crate) fn knows(&self, index: Option<u32>) -> bool {
+        match index {
+            Some(index) => self.0.iter().any(|known| known.index == index),
+            None => self.any(),
+        }
+    }
+
+    pub(crate) fn any(&self) -> bool {
+        !self.0.is_empty()
     }
 
     /// A second whole call under the index of the first is a call of its own: some servers send 0 for all of them.
@@ -85,17 +110,8 @@ fn learn(known: &mut Option<String>, said: Option<&str>) -> Option<String> {
     known.clone()
 }
 
-/// The argument text of a call; servers that send an object instead of text are read as its compact text.
-pub(super) fn arguments(function: Option<&Json>) -> String {
-    match function.and_then(|function| function.get("arguments")) {
-        None | Some(Json::Null) => String::new(),
-        Some(Json::String(text)) => text.clone(),
-        Some(other) => crate::json::compact(other),
-    }
-}
-
 /// An index of the wire; out of range it is none.
-pub(super) fn index(value: Option<&Json>) -> Option<u32> {
+pub(crate) fn index(value: Option<&Json>) -> Option<u32> {
     // The limit keeps `index + 1` in range whatever a server sends.
     value
         .and_then(Json::as_u64)

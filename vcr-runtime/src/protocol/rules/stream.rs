@@ -1,0 +1,107 @@
+use crate::json::{Json, parse};
+use crate::protocol::{Event, Tail, WireEvent};
+
+use super::{Reader, Reading, Rules};
+
+/// Reads the events of one streamed answer: what every decoder does before its template work.
+#[derive(Debug)]
+pub(crate) struct StreamReader {
+    reader: Reader,
+    count: usize,
+    /// The end marker has come as an event of its own.
+    done: bool,
+    odd: Option<String>,
+}
+
+impl StreamReader {
+    pub(crate) fn new(rules: &'static Rules) -> Self {
+        Self {
+            reader: Reader::new(rules),
+            count: 0,
+            done: false,
+            odd: None,
+        }
+    }
+
+    /// Takes one event; what it says is appended to `out`. Returns its payload and what was read from it; `None` for end
+    /// markers and for what is no JSON, which is noted as odd.
+    pub(crate) fn event(&mut self, event: &WireEvent, out: &mut Vec<Event>) -> Option<(Json, Reading)> {
+        self.count += 1;
+        if event.odd {
+            self.odd("has bytes that are no UTF-8");
+        }
+        let rules = self.reader.rules();
+        if let Some(end) = &rules.stream.end {
+            if self.done {
+                self.odd(&format!("comes after {end}"));
+                return None;
+            }
+            // The SDKs look at the first characters only.
+            if event.data.starts_with(end.as_str()) {
+                self.done = true;
+                self.reader.end();
+                out.push(Event::End);
+                return None;
+            }
+        }
+        let payload = match parse(&event.data) {
+            Ok(payload) => payload,
+            Err(error) => {
+                self.odd(&format!("is no JSON: {error}"));
+                return None;
+            }
+        };
+        self.name(event.event.as_deref(), &payload);
+        if !matches!(payload, Json::Object(_)) && event.event.as_deref() != Some("error") {
+            self.odd(&format!("is {}, not an object", payload.kind()));
+        }
+        let reading = self.reader.event(event.event.as_deref(), &payload, out);
+        if let Some(odd) = &reading.odd {
+            self.odd(odd);
+        }
+        Some((payload, reading))
+    }
+
+    /// The `event:` name, against what the table says of names.
+    fn name(&mut self, name: Option<&str>, payload: &Json) {
+        let expected = self.reader.rules().stream.names.as_ref();
+        let expected = expected.map(|path| path.get(payload).and_then(Json::as_str));
+        match (expected, name) {
+            // Payloads render without a name, so that even the telling name `error` is worth a note.
+            (None, Some(name)) if name != "message" => self.odd(&format!("is named `{name}`")),
+            (Some(expected), name) if expected != name => {
+                self.odd(&match name {
+                    Some(name) => format!("is named `{name}`, unlike its payload"),
+                    None => "has no name".to_owned(),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes what was odd about the latest event; the first oddity stands, the ones after it are mostly its
+    /// consequences.
+    pub(crate) fn odd(&mut self, what: &str) {
+        let number = self.count;
+        self.odd.get_or_insert_with(|| format!("event {number} {what}"));
+    }
+
+    /// The state of the answer.
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Whether the end marker of `stream.end` has come.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// What is known after the last event.
+    pub(crate) fn tail(&mut self, template: Option<Json>) -> Tail {
+        Tail {
+            template,
+            complete: self.reader.is_complete(),
+            odd: self.odd.take(),
+        }
+    }
+}
