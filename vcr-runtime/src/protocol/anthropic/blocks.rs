@@ -61,7 +61,7 @@ impl Blocks {
         let mut open = Open {
             kind,
             tool: self.tools,
-            told: !fits,
+            told: kind == Kind::Tool,
             signature: String::new(),
             json: String::new(),
             block: members,
@@ -174,6 +174,16 @@ impl Blocks {
     /// Whether every block that has begun has ended.
     pub(crate) fn all_closed(&self) -> bool {
         self.open.is_empty()
+    }
+
+    /// A block that has begun and that no event tells of, as it stands: the answer broke off in it.
+    pub(crate) fn untold(&self) -> Option<Json> {
+        let (_, open) = self.open.iter().find(|(_, open)| !open.told)?;
+        let mut block = open.block.clone();
+        if !open.json.is_empty() {
+            block.set("input", open.json.as_str());
+        }
+        Some(Json::Object(block))
     }
 
     pub(crate) fn shapes(&self) -> &Shapes {

@@ -188,6 +188,9 @@ impl MessagesDecoder {
             if self.blocks.all_closed() {
                 template.push("closed", true);
             }
+            if let Some(block) = self.blocks.untold() {
+                template.push("open", block);
+            }
         }
         Some(Json::Object(template))
     }

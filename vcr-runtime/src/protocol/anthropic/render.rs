@@ -39,6 +39,9 @@ pub(super) fn stream(answer: &Answer<'_>) -> Vec<(usize, Json)> {
     if ended || done || template.flag("closed", false) {
         painter.close();
     }
+    if let Some(block) = template.members("open").filter(|_| template.is_stream()) {
+        painter.broken(block.clone());
+    }
     if ended {
         painter.out.push((painter.at, end(answer, template)));
     }
@@ -210,8 +213,14 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// A block that is known whole; input that came in pieces comes in one now.
-    fn whole(&mut self, mut members: Object) {
+    /// A block that is known whole.
+    fn whole(&mut self, members: Object) {
+        self.broken(members);
+        self.close();
+    }
+
+    /// A block without its end; input that came in pieces comes in one now.
+    fn broken(&mut self, mut members: Object) {
         let word = members.get("type").and_then(Json::as_str).unwrap_or_default();
         let pieces = match members.get("input") {
             Some(Json::Object(input)) if input.is_empty() => None,
@@ -227,7 +236,6 @@ impl<'a> Painter<'a> {
         if let Some(pieces) = pieces {
             self.delta([("type", delta::JSON.into()), ("partial_json", pieces.into())]);
         }
-        self.close();
     }
 
     /// The next tool call.

@@ -14,7 +14,7 @@
 //! counts, else their names). `usage_late` names members that only the end has, `usage_lacks` counts that are not
 //! stated. `text`, `thinking` and `tool` are the members that blocks have besides the canonical ones; `error` is the
 //! payload of an error, event or body; `"done": false` says that no `message_stop` came, `closed` that the last block
-//! had ended all the same.
+//! had ended all the same, `open` is a block in which the stream broke off before the block said anything.
 //!
 //! Of a unary answer: `body` with `"$content"`, `"$stop_reason"` and `"$usage"` in the places of these.
 

@@ -98,12 +98,16 @@ pub(super) fn payloads(events: &[WireEvent]) -> Vec<Json> {
 }
 
 /// Records events that come ten microseconds apart.
-pub(super) fn record(events: &[WireEvent], mut timeline: Timeline) -> Recorded {
+pub(super) fn record(events: &[WireEvent], timeline: Timeline) -> Recorded {
+    paced(events, timeline, 10)
+}
+
+fn paced(events: &[WireEvent], mut timeline: Timeline, gap_us: u64) -> Recorded {
     let mut decoder = Messages.decoder();
     for (at, event) in (0..).zip(events) {
         let mut out = Vec::new();
         decoder.event(event, &mut out);
-        timeline.push(at * 10, out);
+        timeline.push(at * gap_us, out);
     }
     Recorded::of(timeline, decoder.finish())
 }
@@ -115,7 +119,7 @@ pub(super) fn record_text(body: &str) -> Recorded {
 
 /// Records a whole stream with as few frames as can be.
 pub(super) fn record_merged(events: &[WireEvent]) -> Recorded {
-    record(events, Timeline::unary())
+    paced(events, Timeline::unary(), 0)
 }
 
 pub(super) fn record_unary(status: u16, body: &Json) -> Recorded {
