@@ -59,7 +59,9 @@ impl Snapshot {
                 let message = payload.get("message").and_then(Json::as_object);
                 self.message = message.cloned().unwrap_or_default();
             }
-            Some(event::BLOCK_START) => self.block(index, payload.get("content_block").unwrap_or(&Json::Null)),
+            Some(event::BLOCK_START) => {
+                self.block(index, payload.get("content_block").unwrap_or(&Json::Null))
+            }
             Some(event::BLOCK_DELTA) => self.delta(index, payload.get("delta").unwrap_or(&Json::Null)),
             Some(event::BLOCK_STOP | event::PING) => {}
             Some(event::MESSAGE_DELTA) => self.end(payload),
@@ -104,7 +106,9 @@ impl Snapshot {
             match (name.as_str(), value) {
                 ("type", _) => {}
                 ("delta", Json::Object(delta)) => {
-                    delta.iter().for_each(|(name, value)| self.message.set(name.clone(), value.clone()));
+                    delta
+                        .iter()
+                        .for_each(|(name, value)| self.message.set(name.clone(), value.clone()));
                 }
                 ("usage", Json::Object(usage)) => self.usage(usage),
                 (_, value) => self.message.set(name.clone(), value.clone()),

@@ -9,9 +9,9 @@ use crate::json::{Json, Object, compact, parse};
 use crate::protocol::Event;
 
 use super::shape::{Kind, Shapes};
-use super::words::{block, delta};
+use super::words::{block, delta, event};
 
-/// Reads the blocks of one answer, in pieces or whole.
+/// Follows the blocks of one answer: the rules say what they say, this says what they are.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     /// Blocks that have begun, with their index on the wire; usually one.
@@ -41,126 +41,122 @@ struct Open {
     tool: u32,
     /// Whether an event tells that there is such a block.
     told: bool,
-    /// A signature that came before the text it signs.
-    signature: String,
     json: String,
 }
 
 impl Blocks {
+    /// Takes a payload and the events that the rules have read from it; appends both these and its own to `out`. Says
+    /// what was odd about the payload.
+    pub(crate) fn take(&mut self, payload: &Json, said: Vec<Event>, out: &mut Vec<Event>) -> Option<String> {
+        let index = payload.get("index").and_then(Json::as_u64).unwrap_or(0);
+        let member = |name| payload.get(name).unwrap_or(&Json::Null);
+        let mut odd = None;
+        match payload.get("type").and_then(Json::as_str) {
+            Some(event::BLOCK_START) => self.start(index, member("content_block"), out),
+            Some(event::BLOCK_DELTA) => odd = self.delta(index, member("delta"), out),
+            Some(event::BLOCK_STOP) => self.stop(index, out),
+            _ => {}
+        }
+        for event in &said {
+            self.said(index, event);
+        }
+        out.extend(said);
+        odd
+    }
+
     /// A block begins; a unary answer has its blocks whole.
-    pub(crate) fn start(&mut self, index: u64, block: &Json, out: &mut Vec<Event>) {
+    fn start(&mut self, index: u64, block: &Json, out: &mut Vec<Event>) {
         let members = block.as_object().cloned().unwrap_or_default();
         let kind = Kind::of(&members);
         let rest = kind.rest(&members);
         let fits = self.shapes.fits(kind, &rest);
         if kind != Kind::Tool || !fits {
-            for rest in std::mem::take(&mut self.unmarked) {
-                out.push(marker(Kind::Tool, rest));
-            }
+            let unmarked = std::mem::take(&mut self.unmarked);
+            out.extend(unmarked.into_iter().map(|rest| marker(Kind::Tool, rest)));
         }
-        let mut open = Open {
-            kind,
-            tool: self.tools,
-            told: kind == Kind::Tool,
-            signature: String::new(),
-            json: String::new(),
-            block: members,
-        };
         let follows = match kind {
             Kind::Text => self.before == Before::Text,
             Kind::Thinking => self.before == Before::Thinking,
             Kind::Tool | Kind::Native => false,
         };
-        if kind != Kind::Native && (follows || !fits) {
-            open.told = true;
-            out.push(marker(kind, rest.clone()));
-        }
-        self.before = Before::Other;
-        match kind {
-            Kind::Text => {
-                self.before = Before::Text;
-                open.text(text(&open.block, "text").to_owned(), out);
-            }
-            Kind::Thinking => {
-                self.before = Before::Thinking;
-                text(&open.block, "signature").clone_into(&mut open.signature);
-                open.text(text(&open.block, "thinking").to_owned(), out);
-            }
-            Kind::Tool => {
-                self.tools += 1;
-                if fits {
-                    self.unmarked.push(rest);
-                }
-                out.push(open.tool_event(Some(&open.block), String::new()));
-            }
-            Kind::Native => {}
+        let marked = kind != Kind::Native && (follows || !fits);
+        let open = Open {
+            kind,
+            block: members,
+            tool: self.tools,
+            told: marked || kind == Kind::Tool,
+            json: String::new(),
+        };
+        self.before = match kind {
+            Kind::Text => Before::Text,
+            Kind::Thinking => Before::Thinking,
+            Kind::Tool | Kind::Native => Before::Other,
+        };
+        self.tools += u32::from(kind == Kind::Tool);
+        if marked {
+            out.push(marker(kind, rest));
+        } else if kind == Kind::Tool {
+            self.unmarked.push(rest);
         }
         self.open.push((index, open));
     }
 
-    /// A piece of a block; says what was odd about it.
-    pub(crate) fn delta(&mut self, index: u64, delta: &Json, out: &mut Vec<Event>) -> Option<String> {
+    /// A piece of a block.
+    fn delta(&mut self, index: u64, delta: &Json, out: &mut Vec<Event>) -> Option<String> {
         let word = delta.get("type").and_then(Json::as_str).unwrap_or_default();
         if !self.open.iter().any(|(open, _)| *open == index) {
             self.start(index, &implied(word), out);
         }
-        let Some((_, open)) = self.open.iter_mut().find(|(open, _)| *open == index) else {
-            return None;
-        };
-        let piece = |name| delta.as_object().map_or("", |members| text(members, name)).to_owned();
+        let (_, open) = self.open.iter_mut().rev().find(|(open, _)| *open == index)?;
         match (open.kind, word) {
-            (Kind::Text, delta::TEXT) => open.text(piece("text"), out),
+            (Kind::Text, delta::TEXT) | (Kind::Thinking, delta::THINKING | delta::SIGNATURE) => {}
             (Kind::Text, delta::CITATION) => {
                 open.told = true;
                 out.push(native(delta.clone()));
             }
-            (Kind::Thinking, delta::THINKING) => open.text(piece("thinking"), out),
-            (Kind::Thinking, delta::SIGNATURE) => {
-                open.signature.clear();
-                let text = piece("signature");
-                if !text.is_empty() {
-                    open.told = true;
-                    self.before = Before::Other;
-                    out.push(Event::Signature { choice: 0, text });
-                }
+            (Kind::Tool | Kind::Native, delta::JSON) => {
+                let piece = delta.get("partial_json").and_then(Json::as_str);
+                open.json.push_str(piece.unwrap_or_default());
             }
-            (Kind::Tool, delta::JSON) => {
-                let piece = piece("partial_json");
-                open.json.push_str(&piece);
-                if !piece.is_empty() {
-                    out.push(open.tool_event(None, piece));
-                }
-            }
-            (Kind::Native, delta::JSON) => open.json.push_str(&piece("partial_json")),
-            (kind, word) => return Some(format!("has a `{word}` in a {kind:?} block")),
+            (_, word) => return Some(format!("has a `{word}` for another kind of block")),
         }
         None
     }
 
+    /// What the rules have read from the latest payload of a block.
+    fn said(&mut self, index: u64, event: &Event) {
+        let says = matches!(
+            event,
+            Event::Text { .. } | Event::Reasoning { .. } | Event::Signature { .. }
+        );
+        if let Some((_, open)) = self.open.iter_mut().rev().find(|(open, _)| *open == index) {
+            open.told |= says;
+        }
+        if matches!(event, Event::Signature { .. }) {
+            self.before = Before::Other;
+        }
+    }
+
     /// A block ends.
-    pub(crate) fn stop(&mut self, index: u64, out: &mut Vec<Event>) {
-        let Some(at) = self.open.iter().position(|(open, _)| *open == index) else {
+    fn stop(&mut self, index: u64, out: &mut Vec<Event>) {
+        let Some(at) = self.open.iter().rposition(|(open, _)| *open == index) else {
             return;
         };
         let (_, mut open) = self.open.remove(at);
-        if !open.signature.is_empty() {
-            open.told = true;
-            self.before = Before::Other;
-            let text = std::mem::take(&mut open.signature);
-            out.push(Event::Signature { choice: 0, text });
-        }
         match open.kind {
-            Kind::Text | Kind::Thinking => {
-                if !open.told {
-                    out.push(marker(open.kind, open.kind.rest(&open.block)));
-                }
-            }
+            Kind::Text | Kind::Thinking if open.told => {}
+            Kind::Text | Kind::Thinking => out.push(marker(open.kind, open.kind.rest(&open.block))),
+            Kind::Tool if !open.json.is_empty() => {}
+            // Without pieces the input is what the block began with: usually nothing, of a unary answer all.
             Kind::Tool => {
-                if open.json.is_empty() {
-                    let input = open.block.get("input").filter(|input| !input.is_null());
-                    let arguments = input.map_or_else(|| "{}".to_owned(), compact);
-                    out.push(open.tool_event(None, arguments));
-                }
+                let input = open.block.get("input").filter(|input| !input.is_null());
+                out.push(Event::Tool {
+                    choice: 0,
+                    index: open.tool,
+                    id: None,
+                    name: None,
+                    arguments: input.map_or_else(|| "{}".to_owned(), compact),
+                });
             }
             Kind::Native => {
                 if !open.json.is_empty() {
@@ -191,30 +187,6 @@ impl Blocks {
     }
 }
 
-impl Open {
-    fn text(&mut self, text: String, out: &mut Vec<Event>) {
-        if text.is_empty() {
-            return;
-        }
-        self.told = true;
-        out.push(match self.kind {
-            Kind::Thinking => Event::Reasoning { choice: 0, text },
-            _ => Event::Text { choice: 0, text },
-        });
-    }
-
-    fn tool_event(&self, start: Option<&Object>, arguments: String) -> Event {
-        let member = |name| start.and_then(|block| block.get(name)?.as_str()).map(str::to_owned);
-        Event::Tool {
-            choice: 0,
-            index: self.tool,
-            id: member("id"),
-            name: member("name"),
-            arguments,
-        }
-    }
-}
-
 /// The input that JSON text stands for; text that is none (the answer was cut) stays text.
 pub(super) fn input(text: &str) -> Json {
     parse(text).unwrap_or_else(|_| text.into())
@@ -224,15 +196,17 @@ pub(super) fn input(text: &str) -> Json {
 pub(super) fn implied(delta: &str) -> Json {
     let members = match delta {
         delta::TEXT | delta::CITATION => vec![("type", block::TEXT), ("text", "")],
-        delta::THINKING | delta::SIGNATURE => vec![("type", block::THINKING), ("thinking", ""), ("signature", "")],
-        delta::JSON => vec![("type", block::TOOL), ("id", ""), ("name", "")],
+        delta::THINKING | delta::SIGNATURE => {
+            vec![("type", block::THINKING), ("thinking", ""), ("signature", "")]
+        }
         _ => Vec::new(),
     };
-    Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect())
-}
-
-fn text<'a>(members: &'a Object, name: &str) -> &'a str {
-    members.get(name).and_then(Json::as_str).unwrap_or_default()
+    Json::Object(
+        members
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .collect(),
+    )
 }
 
 fn marker(kind: Kind, rest: Object) -> Event {

@@ -1,25 +1,9 @@
 //! Errors: `{"type": "error", "error": {"type": …, "message": …}}`, as an HTTP body and as an event.
 
-use crate::json::{Json, Object, compact};
+use crate::json::{Json, Object};
 use crate::model::Boundary;
-use crate::protocol::WireError;
 
-/// Reads an error, whatever its shape; proxies in between have their own.
-pub(super) fn read(status: Option<u16>, body: &Json) -> WireError {
-    let error = body.get("error").unwrap_or(body);
-    let word = |name| error.get(name).and_then(Json::as_str);
-    let message = match (word("message"), error) {
-        (Some(message), _) => message.to_owned(),
-        (None, Json::String(text)) => text.clone(),
-        (None, other) => compact(other),
-    };
-    WireError {
-        error_type: word("type").unwrap_or("error").to_owned(),
-        message,
-        status,
-        code: word("code").map(str::to_owned),
-    }
-}
+use super::words::RULES;
 
 /// The usual form of an error that has none of its own.
 pub(super) fn write(boundary: &Boundary) -> Json {
@@ -34,7 +18,7 @@ pub(super) fn write(boundary: &Boundary) -> Json {
 
 /// An error with the message that the cassette tells, which a person may have edited.
 pub(super) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
-    if read(None, &body).message == boundary.message {
+    if RULES.error(None, &body).message == boundary.message {
         return body;
     }
     let Some(members) = body.as_object_mut() else {
@@ -51,20 +35,27 @@ pub(super) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::parse;
+    use crate::json::{compact, parse};
     use crate::model::BoundaryKind;
 
     #[test]
     fn every_shape_is_read() {
         for (text, error_type, message) in [
-            (r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, "overloaded_error", "Overloaded"),
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                "overloaded_error",
+                "Overloaded",
+            ),
             (r#"{"error":"m"}"#, "error", "m"),
             (r#"{"message":"m","type":"t"}"#, "t", "m"),
             (r#""Bad Gateway""#, "error", "Bad Gateway"),
             ("{}", "error", "{}"),
         ] {
-            let error = read(Some(529), &parse(text).unwrap());
-            assert_eq!((error.error_type.as_str(), error.message.as_str(), error.status), (error_type, message, Some(529)));
+            let error = RULES.error(Some(529), &parse(text).unwrap());
+            assert_eq!(
+                (error.error_type.as_str(), error.message.as_str(), error.status),
+                (error_type, message, Some(529))
+            );
         }
     }
 
@@ -78,10 +69,16 @@ mod tests {
             code: None,
         };
         for (body, edited) in [
-            (r#"{"error":{"message":"m","x":1},"request_id":"r"}"#, r#"{"error":{"message":"new","x":1},"request_id":"r"}"#),
+            (
+                r#"{"error":{"message":"m","x":1},"request_id":"r"}"#,
+                r#"{"error":{"message":"new","x":1},"request_id":"r"}"#,
+            ),
             (r#"{"error":"m"}"#, r#"{"error":"new"}"#),
             (r#"{"message":"m"}"#, r#"{"message":"new"}"#),
-            (r#""m""#, r#"{"type":"error","error":{"type":"t","message":"new"}}"#),
+            (
+                r#""m""#,
+                r#"{"type":"error","error":{"type":"t","message":"new"}}"#,
+            ),
         ] {
             assert_eq!(compact(&with_message(parse(body).unwrap(), &boundary)), edited);
         }

@@ -37,7 +37,7 @@ impl Wire for Messages {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::<MessagesDecoder>::default()
+        Box::new(MessagesDecoder::new())
     }
 
     fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {

@@ -48,7 +48,10 @@ pub(super) fn stream(answer: &Answer<'_>) -> Vec<(usize, Json)> {
     if done {
         painter.event(event::MESSAGE_STOP, []);
     }
-    if let Some(payload) = answer.boundary.and_then(|boundary| error_event(boundary, template)) {
+    if let Some(payload) = answer
+        .boundary
+        .and_then(|boundary| error_event(boundary, template))
+    {
         painter.out.push((painter.at, payload));
     }
     painter.out
@@ -71,7 +74,10 @@ fn start_message(answer: &Answer<'_>, template: Template<'_>) -> Option<Json> {
     let usage = template.start_usage(answer.usage);
     if template.is_stream() {
         let mut message = template.members("message")?.clone();
-        if message.get("usage").is_some_and(|usage| usage.as_object().is_some()) {
+        if message
+            .get("usage")
+            .is_some_and(|usage| usage.as_object().is_some())
+        {
             message.set("usage", usage);
         }
         return Some(Json::Object(message));
@@ -85,7 +91,10 @@ fn start_message(answer: &Answer<'_>, template: Template<'_>) -> Option<Json> {
                 ("role", "assistant"),
                 ("model", answer.model),
             ];
-            members.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+            members
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.into()))
+                .collect()
         }
     };
     message.set("content", Vec::new());
@@ -97,16 +106,27 @@ fn start_message(answer: &Answer<'_>, template: Template<'_>) -> Option<Json> {
 
 /// The event that ends the message.
 fn end(answer: &Answer<'_>, template: Template<'_>) -> Json {
-    let reason = answer.frames.iter().rev().find_map(|frame| native_reason(frame, template.is_own()));
+    let reason = answer
+        .frames
+        .iter()
+        .rev()
+        .find_map(|frame| native_reason(frame, template.is_own()));
     let own = template.members("end");
     let mut members = Object::new();
     members.push("type", event::MESSAGE_DELTA);
     let mut delta = Object::new();
     delta.push("stop_reason", reason);
     match own.map(|own| own.get("delta")) {
-        Some(rest) => delta.0.extend(rest.and_then(Json::as_object).into_iter().flat_map(Object::iter).cloned()),
+        Some(rest) => delta.0.extend(
+            rest.and_then(Json::as_object)
+                .into_iter()
+                .flat_map(Object::iter)
+                .cloned(),
+        ),
         None => {
-            let sequence = template.members("body").and_then(|body| body.get("stop_sequence"));
+            let sequence = template
+                .members("body")
+                .and_then(|body| body.get("stop_sequence"));
             delta.push("stop_sequence", sequence.cloned());
         }
     }
@@ -163,7 +183,12 @@ impl<'a> Painter<'a> {
     fn frames(&mut self) {
         let first = self.frames.iter().map(|frame| frame.choice).min().unwrap_or(0);
         let ours = move |frame: &&'a Frame| frame.choice == first;
-        self.tools = self.frames.iter().filter(ours).flat_map(|frame| &frame.tool_calls).collect();
+        self.tools = self
+            .frames
+            .iter()
+            .filter(ours)
+            .flat_map(|frame| &frame.tool_calls)
+            .collect();
         let mut until = 0;
         for (number, frame) in self.frames.iter().enumerate() {
             self.at = number;
@@ -185,7 +210,10 @@ impl<'a> Painter<'a> {
             self.close();
         }
         let refusal = frame.refusal.as_deref().unwrap_or_default();
-        for text in [frame.chunk.as_str(), refusal].into_iter().filter(|text| !text.is_empty()) {
+        for text in [frame.chunk.as_str(), refusal]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+        {
             self.text(Kind::Text, text);
         }
         if let Some(native) = &frame.native {
@@ -240,7 +268,9 @@ impl<'a> Painter<'a> {
 
     /// The next tool call.
     fn tool(&mut self, rest: &Object) {
-        let Some(call) = self.tools.get(self.told).copied() else { return };
+        let Some(call) = self.tools.get(self.told).copied() else {
+            return;
+        };
         self.told += 1;
         let mut members = Object::new();
         members.push("type", block::TOOL);
@@ -287,7 +317,10 @@ impl<'a> Painter<'a> {
         self.close();
         let index = self.index;
         self.open = Some(kind);
-        self.event(event::BLOCK_START, [("index", index.into()), ("content_block", members.into())]);
+        self.event(
+            event::BLOCK_START,
+            [("index", index.into()), ("content_block", members.into())],
+        );
     }
 
     fn delta(&mut self, members: [(&str, Json); 2]) {

@@ -88,7 +88,9 @@ fn system_message(content: Json) -> Json {
 fn system_of(message: &Json) -> Option<&Json> {
     let members = message.as_object()?;
     let is_system = members.len() == 2 && members.get("role")?.as_str() == Some(SYSTEM);
-    members.get("content").filter(|content| is_system && !content.is_null())
+    members
+        .get("content")
+        .filter(|content| is_system && !content.is_null())
 }
 
 /// Members that steer this tool; no provider may see or be matched by them.
@@ -99,7 +101,10 @@ fn is_control(name: &str) -> bool {
 /// `None` when nothing but control members was in there: without them the caller would not have sent the object.
 fn without_control(metadata: Object) -> Option<Object> {
     let before = metadata.len();
-    let kept: Object = metadata.into_iter().filter(|(name, _)| !is_control(name)).collect();
+    let kept: Object = metadata
+        .into_iter()
+        .filter(|(name, _)| !is_control(name))
+        .collect();
     (before == 0 || !kept.is_empty()).then_some(kept)
 }
 

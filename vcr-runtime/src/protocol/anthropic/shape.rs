@@ -55,7 +55,9 @@ impl Kind {
 
     /// What a block of this type has besides its canonical members. A signature has its place here, its text has not.
     pub(super) fn rest(self, members: &Object) -> Object {
-        let kept = members.iter().filter(|(name, _)| !self.canonical().contains(&name.as_str()));
+        let kept = members
+            .iter()
+            .filter(|(name, _)| !self.canonical().contains(&name.as_str()));
         kept.map(|(name, value)| match value {
             Json::String(_) if self == Self::Thinking && name == "signature" => (name.clone(), "".into()),
             _ => (name.clone(), value.clone()),
@@ -101,7 +103,11 @@ impl Shapes {
 
     /// Adds what is not usual to a template.
     pub(crate) fn write(&self, template: &mut Object) {
-        let shapes = [(Kind::Text, &self.text), (Kind::Thinking, &self.thinking), (Kind::Tool, &self.tool)];
+        let shapes = [
+            (Kind::Text, &self.text),
+            (Kind::Thinking, &self.thinking),
+            (Kind::Tool, &self.tool),
+        ];
         for (kind, shape) in shapes {
             if let Some(shape) = shape.as_ref().filter(|shape| **shape != kind.usual()) {
                 template.push(kind.name(), shape.clone());
@@ -111,7 +117,9 @@ impl Shapes {
 
     /// The shape that a template has for a type.
     pub(super) fn read(template: Option<&Json>, kind: Kind) -> Object {
-        let shape = template.and_then(|template| template.get(kind.name())).and_then(Json::as_object);
+        let shape = template
+            .and_then(|template| template.get(kind.name()))
+            .and_then(Json::as_object);
         shape.cloned().unwrap_or_else(|| kind.usual())
     }
 }

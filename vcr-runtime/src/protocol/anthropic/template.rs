@@ -11,12 +11,12 @@
 //!
 //! of a stream: the message that it starts with (`null` when it starts with none; its `usage` has only the members
 //! that the final one has otherwise), and the event that ends it (its `usage` is `true` when it repeats the usual
-//! counts, else their names). `usage_late` names members that only the end has, `usage_lacks` counts that are not
-//! stated. `text`, `thinking` and `tool` are the members that blocks have besides the canonical ones; `error` is the
+//! counts, else their names). `usage_late` names members that only the end has. `text`, `thinking` and `tool` are the members that blocks have besides the canonical ones; `error` is the
 //! payload of an error, event or body; `"done": false` says that no `message_stop` came, `closed` that the last block
 //! had ended all the same, `open` is a block in which the stream broke off before the block said anything.
 //!
-//! Of a unary answer: `body` with `"$content"`, `"$stop_reason"` and `"$usage"` in the places of these.
+//! Of a unary answer: `body` with `"$content"`, `"$stop_reason"` and `"$usage"` in the places of these; `usage_rest`
+//! has members of the usage that do not follow from the canonical counts, `usage_late` names such as it has not.
 
 use crate::json::{Json, Object};
 use crate::model::Usage;
@@ -36,7 +36,11 @@ pub(super) struct Template<'a> {
 
 impl<'a> Template<'a> {
     pub(super) fn of(answer: &Answer<'a>) -> Self {
-        let is_ours = |json: &&Json| ["message", "body", "error"].iter().any(|name| json.get(name).is_some());
+        let is_ours = |json: &&Json| {
+            ["message", "body", "error"]
+                .iter()
+                .any(|name| json.get(name).is_some())
+        };
         Self {
             json: answer.template.filter(is_ours),
         }
@@ -67,9 +71,21 @@ impl<'a> Template<'a> {
 
     /// The final usage as the provider states it.
     pub(super) fn usage(&self, usage: &Usage) -> Object {
-        let mut wire = write_usage(usage, !self.is_own());
-        for name in self.names("usage_lacks") {
+        write_usage(usage, !self.is_own())
+    }
+
+    /// The usage of a unary answer.
+    pub(super) fn unary_usage(&self, usage: &Usage) -> Object {
+        self.start(self.usage(usage), self.members("usage_rest"))
+    }
+
+    /// What a usage is without late members, and with those of its own.
+    fn start(&self, mut wire: Object, own: Option<&Object>) -> Object {
+        for name in self.names("usage_late") {
             wire.remove(name);
+        }
+        for (name, value) in own.into_iter().flat_map(Object::iter) {
+            wire.set(name.clone(), value.clone());
         }
         wire
     }
@@ -87,15 +103,11 @@ impl<'a> Template<'a> {
             }
             return wire;
         }
-        for name in self.names("usage_late") {
-            wire.remove(name);
-        }
         let message = self.members("message");
-        let own = message.and_then(|message| message.get("usage")).and_then(Json::as_object);
-        for (name, value) in own.into_iter().flat_map(Object::iter) {
-            wire.set(name.clone(), value.clone());
-        }
-        wire
+        let own = message
+            .and_then(|message| message.get("usage"))
+            .and_then(Json::as_object);
+        self.start(wire, own)
     }
 
     /// The usage that a stream ends with; `None` when its end has none.

@@ -1,57 +1,91 @@
 use crate::json::{Json, Object};
+use crate::model::Usage;
+use crate::protocol::rules::Reader;
 use crate::protocol::{Answer, Event, Tail};
 
 use super::blocks::Blocks;
-use super::decode::finish;
 use super::template::{CONTENT, STOP_REASON, Template, USAGE};
-use super::words::{lacking, native_reason, read_usage};
+use super::words::{RULES, event, native_reason, usage_rest, write_usage};
 use super::{assemble, error, render};
 
 /// Reads a unary body, an error body included.
 pub(super) fn read(status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
     let mut template = Object::new();
-    if status >= 400 || body.get("type").and_then(Json::as_str) == Some("error") {
-        out.push(Event::Error(error::read((status >= 400).then_some(status), body)));
+    if status >= 400 || body.get("type").and_then(Json::as_str) == Some(event::ERROR) {
+        out.push(Event::Error(RULES.error((status >= 400).then_some(status), body)));
         template.push("error", body.clone());
-    } else {
-        message(body, &mut template, out);
+        return tail(template, None);
     }
+    let mut reader = Reader::new(&RULES);
+    let mut blocks = Blocks::default();
+    let mut odd = None;
+    for payload in payloads(body) {
+        let mut said = Vec::new();
+        let reading = reader.event(None, &payload, &mut said);
+        odd = odd.or(reading.odd);
+        blocks.take(&payload, said, out);
+    }
+    let mut slots = body.clone();
+    if let Some(members) = slots.as_object_mut() {
+        put_slots(members, reader.usage(), &mut template);
+    }
+    template.push("body", slots);
+    blocks.shapes().write(&mut template);
+    tail(template, odd.map(|odd| format!("the body {odd}")))
+}
+
+fn tail(template: Object, odd: Option<String>) -> Tail {
     Tail {
         template: Some(Json::Object(template)),
         complete: true,
-        odd: None,
+        odd,
     }
 }
 
-fn message(body: &Json, template: &mut Object, out: &mut Vec<Event>) {
-    let mut slots = body.clone();
-    let mut blocks = Blocks::default();
-    let mut lacks = Vec::new();
-    if let Some(members) = slots.as_object_mut() {
-        if let Some(Json::Array(items)) = members.get("content") {
-            for (index, block) in (0..).zip(items) {
-                blocks.start(index, block, out);
-                blocks.stop(index, out);
-            }
-            members.set("content", CONTENT);
+/// The stream that the body would have been.
+fn payloads(body: &Json) -> Vec<Json> {
+    let event = |word: &str, members: Vec<(&str, Json)>| {
+        let kind = [("type", Json::from(word))];
+        let members = kind.into_iter().chain(members);
+        Json::Object(members.map(|(name, value)| (name.to_owned(), value)).collect())
+    };
+    let mut payloads = Vec::new();
+    let blocks = body.get("content").and_then(Json::as_array).unwrap_or_default();
+    for (index, block) in (0_u64..).zip(blocks) {
+        let members = vec![("index", index.into()), ("content_block", block.clone())];
+        payloads.push(event(event::BLOCK_START, members));
+        payloads.push(event(event::BLOCK_STOP, vec![("index", index.into())]));
+    }
+    let mut end = Vec::new();
+    if let Some(reason) = body.get("stop_reason") {
+        let delta = [("stop_reason".to_owned(), reason.clone())];
+        end.push(("delta", Json::Object(delta.into_iter().collect())));
+    }
+    end.extend(body.get("usage").map(|usage| ("usage", usage.clone())));
+    payloads.push(event(event::MESSAGE_DELTA, end));
+    payloads
+}
+
+fn put_slots(body: &mut Object, usage: Option<&Usage>, template: &mut Object) {
+    if let Some(content @ Json::Array(_)) = body.get_mut("content") {
+        *content = CONTENT.into();
+    }
+    match body.get_mut("stop_reason") {
+        Some(reason @ Json::String(_)) => *reason = STOP_REASON.into(),
+        Some(_) | None => {}
+    }
+    if let (Some(slot), Some(usage)) = (body.get_mut("usage"), usage)
+        && let Some(wire) = slot.as_object()
+    {
+        let (rest, late) = usage_rest(wire, &write_usage(usage, false));
+        *slot = USAGE.into();
+        if !rest.is_empty() {
+            template.push("usage_rest", rest);
         }
-        if let Some(Json::String(native)) = members.get("stop_reason") {
-            out.push(finish(native));
-            members.set("stop_reason", STOP_REASON);
-        }
-        if let Some(Json::Object(wire)) = members.get("usage")
-            && let Some(usage) = read_usage(wire)
-        {
-            lacks = lacking(wire);
-            out.push(Event::Usage(usage));
-            members.set("usage", USAGE);
+        if !late.is_empty() {
+            template.push("usage_late", late);
         }
     }
-    template.push("body", slots);
-    if !lacks.is_empty() {
-        template.push("usage_lacks", lacks);
-    }
-    blocks.shapes().write(template);
 }
 
 /// The unary body of an answer.
@@ -66,7 +100,10 @@ pub(super) fn render(answer: &Answer<'_>) -> Json {
         // A failure in the middle of a stream is, told in one piece, a failure.
         (None, Some(boundary)) => error::write(boundary),
         (None, None) => {
-            let payloads: Vec<Json> = render::stream(answer).into_iter().map(|(_, payload)| payload).collect();
+            let payloads: Vec<Json> = render::stream(answer)
+                .into_iter()
+                .map(|(_, payload)| payload)
+                .collect();
             Json::Object(assemble::message(&payloads))
         }
     }
@@ -76,16 +113,21 @@ fn fill(mut body: Json, answer: &Answer<'_>, template: Template<'_>) -> Json {
     let Some(members) = body.as_object_mut() else {
         return body;
     };
-    let is_slot = |members: &Object, name: &str, slot: &str| members.get(name).and_then(Json::as_str) == Some(slot);
+    let is_slot =
+        |members: &Object, name: &str, slot: &str| members.get(name).and_then(Json::as_str) == Some(slot);
     if is_slot(members, "content", CONTENT) {
         members.set("content", render::content(answer.frames, template.json, true));
     }
-    let reason = answer.frames.iter().rev().find_map(|frame| native_reason(frame, true));
+    let reason = answer
+        .frames
+        .iter()
+        .rev()
+        .find_map(|frame| native_reason(frame, true));
     if is_slot(members, "stop_reason", STOP_REASON) || reason.is_some() {
         members.set("stop_reason", reason);
     }
     if is_slot(members, "usage", USAGE) {
-        let usage = answer.usage.map(|usage| template.usage(usage));
+        let usage = answer.usage.map(|usage| template.unary_usage(usage));
         members.set("usage", usage);
     }
     body

@@ -1,7 +1,10 @@
 //! The provider's words: names on the wire, finish reasons and token counts.
 
+use std::sync::LazyLock;
+
 use crate::json::{Json, Object};
 use crate::model::{Frame, Usage};
+use crate::protocol::rules::Rules;
 
 /// The `type` of events.
 pub(super) mod event {
@@ -38,65 +41,21 @@ const CACHE_CREATION: &str = "cache_creation_input_tokens";
 /// The counts that a closing event repeats.
 pub(super) const CUMULATIVE: [&str; 4] = [INPUT_TOKENS, CACHE_CREATION, CACHE_READ, OUTPUT_TOKENS];
 
-/// Ours and the provider's words; the first of equals is the one to write.
-const REASONS: [(&str, &str); 7] = [
-    ("stop", "end_turn"),
-    ("stop", "stop_sequence"),
-    ("tool_calls", "tool_use"),
-    ("length", "max_tokens"),
-    ("length", "model_context_window_exceeded"),
-    ("content_filter", "refusal"),
-    ("pause", "pause_turn"),
-];
-
-/// The canonical word for a stop reason. Words that nobody knows stay as they are.
-pub(crate) fn canonical_reason(native: &str) -> &str {
-    let known = REASONS.iter().find(|(_, word)| *word == native);
-    known.map_or(native, |(canonical, _)| canonical)
-}
+/// What the provider calls things.
+pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded(include_str!("rules.toml")));
 
 /// The provider's word for the reason of a frame. `own` when this protocol recorded the frame; otherwise only words
 /// that its clients know are taken over.
-pub(crate) fn native_reason(frame: &Frame, own: bool) -> Option<&str> {
+pub(super) fn native_reason(frame: &Frame, own: bool) -> Option<&str> {
     let reason = frame.finish_reason.as_deref()?;
-    let is_known = |word: &&str| own || REASONS.iter().any(|(_, native)| native == word);
+    let is_known = |word: &&str| own || RULES.finish(word) != *word;
     if let Some(native) = frame.native_finish_reason.as_deref().filter(is_known) {
         return Some(native);
     }
-    let known = REASONS.iter().find(|(canonical, _)| *canonical == reason);
-    Some(match known {
-        Some((_, native)) => native,
-        None if own => reason,
-        None => "end_turn",
+    Some(match RULES.finish_word(reason) {
+        word if word == reason && !own => "end_turn",
+        word => word,
     })
-}
-
-/// Token counts with at least one of the two that every answer has. Input tokens on the wire leave out the cached
-/// ones; the prompt has them all.
-pub(super) fn read_usage(wire: &Object) -> Option<Usage> {
-    let count = |name| wire.get(name).and_then(Json::as_u64);
-    let (input, output) = (count(INPUT_TOKENS), count(OUTPUT_TOKENS));
-    input.or(output)?;
-    let prompt = [input, count(CACHE_READ), count(CACHE_CREATION)];
-    let prompt = prompt.into_iter().flatten().fold(0, u64::saturating_add);
-    let output = output.unwrap_or(0);
-    let mut usage = Usage::default();
-    usage.prompt_tokens = prompt;
-    usage.completion_tokens = output;
-    usage.total_tokens = prompt.saturating_add(output);
-    usage.details = wire
-        .iter()
-        // A count of a wrong type is kept as a detail, so that it is written back.
-        .filter(|(name, value)| !is_count(name) || value.as_u64().is_none())
-        .cloned()
-        .collect();
-    Some(usage)
-}
-
-/// The counts that a usage does not state.
-pub(super) fn lacking(wire: &Object) -> Vec<Json> {
-    let lacks = |name: &&str| wire.get(name).is_none();
-    [INPUT_TOKENS, OUTPUT_TOKENS].into_iter().filter(lacks).map(Json::from).collect()
 }
 
 /// The usage as the provider states it. Details of `foreign` answers are dropped unless they mean the same here.
@@ -110,7 +69,10 @@ pub(super) fn write_usage(usage: &Usage, foreign: bool) -> Object {
         "inference_geo",
     ];
     let details = usage.details.iter();
-    let details: Object = details.filter(|(name, _)| !foreign || SHARED.contains(&name.as_str())).cloned().collect();
+    let details: Object = details
+        .filter(|(name, _)| !foreign || SHARED.contains(&name.as_str()))
+        .cloned()
+        .collect();
     let count = |name| details.get(name).and_then(Json::as_u64).unwrap_or(0);
     let cached = count(CACHE_READ).saturating_add(count(CACHE_CREATION));
     let mut wire = Object::new();
@@ -122,8 +84,16 @@ pub(super) fn write_usage(usage: &Usage, foreign: bool) -> Object {
     wire
 }
 
-fn is_count(name: &str) -> bool {
-    name == INPUT_TOKENS || name == OUTPUT_TOKENS
+/// What a usage on the wire has that [`write_usage`] of what was read from it would not give back, and the counts
+/// that it would have too many.
+pub(super) fn usage_rest(wire: &Object, written: &Object) -> (Object, Vec<Json>) {
+    let rest = wire
+        .iter()
+        .filter(|(name, value)| written.get(name) != Some(value))
+        .cloned()
+        .collect();
+    let more = written.iter().filter(|(name, _)| wire.get(name).is_none());
+    (rest, more.map(|(name, _)| name.as_str().into()).collect())
 }
 
 #[cfg(test)]
@@ -132,22 +102,33 @@ mod tests {
     use crate::json::{compact, parse};
 
     fn usage(text: &str) -> Option<Usage> {
-        read_usage(parse(text).unwrap().as_object().unwrap())
+        RULES.usage(&parse(text).unwrap())
+    }
+
+    #[test]
+    fn the_embedded_table_is_in_order() {
+        let parsed = Rules::parse(include_str!("rules.toml"), std::path::Path::new("rules.toml"));
+        assert!(parsed.is_ok(), "{parsed:?}");
     }
 
     #[test]
     fn the_prompt_includes_cached_tokens_and_the_wire_form_comes_back() {
         let text = r#"{"input_tokens":3,"output_tokens":5,"cache_creation_input_tokens":7,"cache_read_input_tokens":20,"service_tier":"standard","output_tokens_details":{"thinking_tokens":4}}"#;
         let usage = usage(text).unwrap();
-        assert_eq!((usage.prompt_tokens, usage.completion_tokens, usage.total_tokens), (30, 5, 35));
+        assert_eq!(
+            (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens),
+            (30, 5, 35)
+        );
         assert_eq!(compact(&Json::Object(write_usage(&usage, false))), text);
     }
 
     #[test]
-    fn counts_of_wrong_types_survive_and_a_usage_without_counts_is_none() {
-        let read = usage(r#"{"input_tokens":null,"output_tokens":5}"#).unwrap();
-        assert_eq!(read.total_tokens, 5);
-        assert_eq!(write_usage(&read, false).get(INPUT_TOKENS), Some(&Json::Null));
+    fn what_counts_do_not_give_back_is_the_rest() {
+        let wire = parse(r#"{"input_tokens":null,"cache_read_input_tokens":5,"x":1}"#).unwrap();
+        let read = RULES.usage(&wire).unwrap();
+        let (rest, more) = usage_rest(wire.as_object().unwrap(), &write_usage(&read, false));
+        assert_eq!(more, [Json::from(OUTPUT_TOKENS)]);
+        assert!(rest.is_empty(), "{rest:?}");
         assert_eq!(usage(r#"{"service_tier":"standard"}"#), None);
     }
 
@@ -162,8 +143,16 @@ mod tests {
 
     #[test]
     fn reasons_go_both_ways() {
-        for (canonical, native) in REASONS {
-            assert_eq!(canonical_reason(native), canonical);
+        for (canonical, native) in [
+            ("stop", "end_turn"),
+            ("stop", "stop_sequence"),
+            ("tool_calls", "tool_use"),
+            ("length", "max_tokens"),
+            ("length", "model_context_window_exceeded"),
+            ("content_filter", "refusal"),
+            ("pause", "pause_turn"),
+        ] {
+            assert_eq!(RULES.finish(native), canonical);
             let mut frame = Frame {
                 finish_reason: Some(canonical.to_owned()),
                 native_finish_reason: Some(native.to_owned()),
@@ -172,9 +161,8 @@ mod tests {
             assert_eq!(native_reason(&frame, true), Some(native));
             assert_eq!(native_reason(&frame, false), Some(native));
             frame.native_finish_reason = Some("FOREIGN".to_owned());
-            assert_eq!(canonical_reason(native_reason(&frame, false).unwrap()), canonical);
+            assert_eq!(RULES.finish(native_reason(&frame, false).unwrap()), canonical);
         }
-        assert_eq!(canonical_reason("brand_new"), "brand_new");
         let mut frame = Frame {
             finish_reason: Some("brand_new".to_owned()),
             ..Frame::default()

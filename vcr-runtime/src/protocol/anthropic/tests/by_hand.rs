@@ -100,7 +100,10 @@ fn failures_are_told_unless_the_transport_failed() {
         };
         let answer = answer(&frames, None, Some(&boundary));
         let body = Messages.render_unary(&answer);
-        assert_eq!(body.get("error").and_then(|error| error.get("message")), Some(&Json::from("m")));
+        assert_eq!(
+            body.get("error").and_then(|error| error.get("message")),
+            Some(&Json::from("m"))
+        );
         compact(&Messages.render_stream(&answer).last().unwrap().1)
     };
     let told = r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#;
@@ -117,5 +120,8 @@ fn templates_of_other_protocols_say_nothing() {
         template: Some(&template),
         ..answer(&frames, None, None)
     };
-    assert_eq!(Messages.render_stream(&with), Messages.render_stream(&answer(&frames, None, None)));
+    assert_eq!(
+        Messages.render_stream(&with),
+        Messages.render_stream(&answer(&frames, None, None))
+    );
 }

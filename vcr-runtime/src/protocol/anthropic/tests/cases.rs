@@ -5,7 +5,9 @@ use crate::model::BoundaryKind;
 use crate::protocol::Wire;
 
 use super::super::Messages;
-use super::recorder::{difference, events, loss, payloads, record_merged, record_text, record_unary, stream, unary_loss};
+use super::recorder::{
+    difference, events, loss, payloads, record_merged, record_text, record_unary, stream, unary_loss,
+};
 
 const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"cache_creation_input_tokens":0,"cache_read_input_tokens":20,"output_tokens":1}}}"#;
 const STOP: &str = r#"{"type":"message_stop"}"#;
@@ -20,9 +22,13 @@ fn end(reason: &str) -> String {
 fn blocks(blocks: &[(&str, &[&str])], reason: &str) -> String {
     let mut payloads = vec![START.to_owned()];
     for (index, (start, deltas)) in blocks.iter().enumerate() {
-        payloads.push(format!(r#"{{"type":"content_block_start","index":{index},"content_block":{start}}}"#));
+        payloads.push(format!(
+            r#"{{"type":"content_block_start","index":{index},"content_block":{start}}}"#
+        ));
         for delta in *deltas {
-            payloads.push(format!(r#"{{"type":"content_block_delta","index":{index},"delta":{delta}}}"#));
+            payloads.push(format!(
+                r#"{{"type":"content_block_delta","index":{index},"delta":{delta}}}"#
+            ));
         }
         payloads.push(format!(r#"{{"type":"content_block_stop","index":{index}}}"#));
     }
@@ -59,39 +65,69 @@ fn d06_events_are_named_pings_are_no_text_and_final_counts_replace_early_ones() 
         r#"data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}"#,
         "\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
     );
-    let nameless: String = named.lines().filter(|line| !line.starts_with("event:")).map(|line| format!("{line}\n")).collect();
+    let nameless: String = named
+        .lines()
+        .filter(|line| !line.starts_with("event:"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     for body in [named, &nameless] {
         let recorded = record_text(body);
         assert_eq!(recorded.told(), ["says Hi", "ends stop"]);
         let usage = recorded.usage.as_ref().unwrap();
-        assert_eq!((usage.prompt_tokens, usage.completion_tokens, usage.total_tokens), (9, 3, 12));
-        assert_eq!(recorded.frames[1].native_finish_reason.as_deref(), Some("end_turn"));
+        assert_eq!(
+            (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens),
+            (9, 3, 12)
+        );
+        assert_eq!(
+            recorded.frames[1].native_finish_reason.as_deref(),
+            Some("end_turn")
+        );
         assert_eq!(loss(body, &recorded), None);
-        let names: Vec<String> = events(&recorded.wire()).into_iter().filter_map(|event| event.event).collect();
+        let names: Vec<String> = events(&recorded.wire())
+            .into_iter()
+            .filter_map(|event| event.event)
+            .collect();
         assert_eq!(
             names,
-            ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"]
+            [
+                "message_start",
+                "content_block_start",
+                "content_block_delta",
+                "content_block_stop",
+                "message_delta",
+                "message_stop"
+            ]
         );
     }
 }
 
 #[test]
 fn d09_thinking_blocks_stay_apart_and_signatures_and_redacted_data_are_kept_to_the_byte() {
-    let first = r#"{"type":"signature_delta","signature":"EqQBCkYIBRgCKkBzaWduYXR1cmUxMjM0NTY3ODkwYWJjZGVm"}"#;
-    let second = r#"{"type":"signature_delta","signature":"EqQBCkYIBRgCKkBzaWduYXR1cmUyMjIyMjIyMjIyMjIyMjIy"}"#;
+    let first =
+        r#"{"type":"signature_delta","signature":"EqQBCkYIBRgCKkBzaWduYXR1cmUxMjM0NTY3ODkwYWJjZGVm"}"#;
+    let second =
+        r#"{"type":"signature_delta","signature":"EqQBCkYIBRgCKkBzaWduYXR1cmUyMjIyMjIyMjIyMjIyMjIy"}"#;
     let redacted = r#"{"type":"redacted_thinking","data":"ZW5jcnlwdGVkLXBheWxvYWQ="}"#;
     let body = blocks(
         &[
-            (THINKING, &[r#"{"type":"thinking_delta","thinking":"alpha"}"#, first]),
+            (
+                THINKING,
+                &[r#"{"type":"thinking_delta","thinking":"alpha"}"#, first],
+            ),
             (redacted, &[]),
-            (THINKING, &[r#"{"type":"thinking_delta","thinking":"beta"}"#, second]),
+            (
+                THINKING,
+                &[r#"{"type":"thinking_delta","thinking":"beta"}"#, second],
+            ),
         ],
         "end_turn",
     );
     // As in the report, without the message around the blocks.
     let bare: Vec<String> = payloads(&events(&body))
         .iter()
-        .filter(|payload| !["message_start", "message_delta"].contains(&payload.get("type").unwrap().as_str().unwrap()))
+        .filter(|payload| {
+            !["message_start", "message_delta"].contains(&payload.get("type").unwrap().as_str().unwrap())
+        })
         .map(|payload| Messages.frame(payload))
         .collect();
     let frames = [
@@ -115,7 +151,10 @@ fn d10_an_error_inside_a_stream_is_a_recorded_fault_and_comes_back() {
     ]);
     let recorded = record_text(&body);
     let boundary = recorded.boundary.as_ref().unwrap();
-    assert_eq!((boundary.kind, boundary.error_type.as_str()), (BoundaryKind::Error, "overloaded_error"));
+    assert_eq!(
+        (boundary.kind, boundary.error_type.as_str()),
+        (BoundaryKind::Error, "overloaded_error")
+    );
     assert_eq!(boundary.message, "Overloaded");
     assert_eq!(recorded.told(), ["says Par"]);
     assert!(recorded.tail.complete && !recorded.ended);
@@ -130,10 +169,17 @@ fn d11_the_end_marker_completes_the_answer_and_nothing_else_does() {
     let body = blocks(&[(TEXT, &[r#"{"type":"text_delta","text":"Hi"}"#])], "end_turn");
     let all = events(&body);
     for count in 1..=all.len() {
-        let part: String = all[..count].iter().map(|event| String::from_utf8(event.bytes.clone()).unwrap()).collect();
+        let part: String = all[..count]
+            .iter()
+            .map(|event| String::from_utf8(event.bytes.clone()).unwrap())
+            .collect();
         let recorded = record_text(&part);
         let whole = count == all.len();
-        assert_eq!((recorded.tail.complete, recorded.ended), (whole, whole), "{count}");
+        assert_eq!(
+            (recorded.tail.complete, recorded.ended),
+            (whole, whole),
+            "{count}"
+        );
         assert_eq!(loss(&part, &recorded), None, "{count}");
         assert_eq!(recorded.wire().contains("message_stop"), whole, "{count}");
         assert_eq!(recorded.wire(), record_text(&recorded.wire()).wire(), "{count}");
@@ -154,7 +200,13 @@ fn the_order_of_blocks_survives() {
     let json = r#"{"type":"input_json_delta","partial_json":"{\"x\": 2}"}"#;
     let second = r#"{"type":"tool_use","id":"toolu_2","name":"sub","input":{}}"#;
     let body = blocks(
-        &[(TEXT, &[&a]), (TOOL, &[json]), (TEXT, &[&b]), (TEXT, &[&c]), (second, &[json])],
+        &[
+            (TEXT, &[&a]),
+            (TOOL, &[json]),
+            (TEXT, &[&b]),
+            (TEXT, &[&c]),
+            (second, &[json]),
+        ],
         "tool_use",
     );
     assert_eq!(
@@ -179,7 +231,10 @@ fn the_order_of_blocks_survives() {
 fn a_tool_without_arguments_has_an_empty_object() {
     let empty = r#"{"type":"input_json_delta","partial_json":""}"#;
     for deltas in [&[empty][..], &[]] {
-        assert_eq!(told(&blocks(&[(TOOL, deltas)], "tool_use")), ["toolu_1 add({}), ends tool_calls"]);
+        assert_eq!(
+            told(&blocks(&[(TOOL, deltas)], "tool_use")),
+            ["toolu_1 add({}), ends tool_calls"]
+        );
     }
     let whole = r#"{"type":"tool_use","id":"toolu_1","name":"add","input":{"b":1.0,"a":[2]}}"#;
     assert_eq!(
@@ -202,13 +257,20 @@ fn server_tools_results_citations_and_unknown_blocks_keep_their_place() {
     let server = r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}"#;
     let result = r#"{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"u"}]}"#;
     let cited = r#"{"type":"text","text":"","citations":[]}"#;
-    let citation = r#"{"type":"citations_delta","citation":{"type":"web_search_result_location","cited_text":"c"}}"#;
+    let citation =
+        r#"{"type":"citations_delta","citation":{"type":"web_search_result_location","cited_text":"c"}}"#;
     let a = r#"{"type":"text_delta","text":"a"}"#;
     let b = r#"{"type":"text_delta","text":"b"}"#;
     let body = blocks(
         &[
             (TEXT, &[a]),
-            (server, &[r#"{"type":"input_json_delta","partial_json":"{\"query\":"}"#, r#"{"type":"input_json_delta","partial_json":" \"q\"}"}"#]),
+            (
+                server,
+                &[
+                    r#"{"type":"input_json_delta","partial_json":"{\"query\":"}"#,
+                    r#"{"type":"input_json_delta","partial_json":" \"q\"}"}"#,
+                ],
+            ),
             (result, &[]),
             (cited, &[citation, b]),
             (TEXT, &[b]),
@@ -243,9 +305,22 @@ fn blocks_that_say_nothing_are_blocks() {
         blocks(&[(TEXT, &[]), (TOOL, &[])], "tool_use"),
         blocks(&[(TEXT, &[]), (TEXT, &[]), (TEXT, &[a])], "end_turn"),
         blocks(&[(THINKING, &[]), (TEXT, &[a])], "end_turn"),
-        blocks(&[(THINKING, &[sign]), (THINKING, &[thought, sign]), (TEXT, &[a])], "end_turn"),
-        blocks(&[(THINKING, &[thought]), (THINKING, &[sign]), (THINKING, &[thought])], "end_turn"),
-        blocks(&[(TOOL, &[]), (THINKING, &[thought]), (TOOL, &[]), (TEXT, &[])], "end_turn"),
+        blocks(
+            &[(THINKING, &[sign]), (THINKING, &[thought, sign]), (TEXT, &[a])],
+            "end_turn",
+        ),
+        blocks(
+            &[
+                (THINKING, &[thought]),
+                (THINKING, &[sign]),
+                (THINKING, &[thought]),
+            ],
+            "end_turn",
+        ),
+        blocks(
+            &[(TOOL, &[]), (THINKING, &[thought]), (TOOL, &[]), (TEXT, &[])],
+            "end_turn",
+        ),
         blocks(&[], "refusal"),
     ] {
         told(&body);
@@ -254,11 +329,17 @@ fn blocks_that_say_nothing_are_blocks() {
 
 #[test]
 fn members_that_blocks_have_besides_are_learned_once() {
-    let tool = |caller: &str| format!(r#"{{"type":"tool_use","id":"i","name":"n","input":{{}},"caller":{{"type":"{caller}"}}}}"#);
+    let tool = |caller: &str| {
+        format!(r#"{{"type":"tool_use","id":"i","name":"n","input":{{}},"caller":{{"type":"{caller}"}}}}"#)
+    };
     let (direct, other) = (tool("direct"), tool("code"));
     let same = blocks(&[(&direct, &[]), (&direct, &[])], "tool_use");
     assert_eq!(told(&same), ["i n({}), i n({}), ends tool_calls"]);
-    assert!(record_text(&same).template().contains(r#""tool":{"caller":{"type":"direct"}}"#));
+    assert!(
+        record_text(&same)
+            .template()
+            .contains(r#""tool":{"caller":{"type":"direct"}}"#)
+    );
     let mixed = blocks(&[(&direct, &[]), (&other, &[]), (&direct, &[])], "tool_use");
     assert_eq!(
         told(&mixed),
@@ -269,7 +350,10 @@ fn members_that_blocks_have_besides_are_learned_once() {
     );
     // Servers that imitate this protocol have no signatures.
     let unsigned = r#"{"type":"thinking","thinking":""}"#;
-    let body = blocks(&[(unsigned, &[r#"{"type":"thinking_delta","thinking":"t"}"#])], "end_turn");
+    let body = blocks(
+        &[(unsigned, &[r#"{"type":"thinking_delta","thinking":"t"}"#])],
+        "end_turn",
+    );
     assert_eq!(told(&body), ["thinks t, ends stop"]);
 }
 
@@ -300,12 +384,24 @@ fn what_has_no_canonical_form_is_seen() {
     for (body, odd) in [
         ("data: {}\n\n", "event 1 has no type"),
         ("data: [1]\n\n", "event 1 is an array, not an object"),
-        ("event: ping\ndata: {\"type\":\"message_stop\"}\n\n", "event 1 is named `ping`"),
-        ("data: {\"type\":\"message_stop\"}\n\ndata: {\"type\":\"x\"}\n\n", "event 2 comes after message_stop"),
+        (
+            "event: ping\ndata: {\"type\":\"message_stop\"}\n\n",
+            "event 1 is named `ping`, unlike its payload",
+        ),
+        (
+            "data: {\"type\":\"message_stop\"}\n\ndata: {\"type\":\"x\"}\n\n",
+            "event 2 comes after message_stop",
+        ),
     ] {
         assert_eq!(record_text(body).tail.odd.as_deref(), Some(odd));
     }
-    assert!(record_text("data: {\n\n").tail.odd.unwrap().starts_with("event 1 is no JSON"));
+    assert!(
+        record_text("data: {\n\n")
+            .tail
+            .odd
+            .unwrap()
+            .starts_with("event 1 is no JSON")
+    );
 }
 
 #[test]
@@ -319,7 +415,10 @@ fn members_of_the_end_and_of_the_usage_come_back() {
     assert_eq!(loss(&body, &recorded), None);
     let usage = recorded.usage.as_ref().unwrap();
     assert_eq!((usage.prompt_tokens, usage.completion_tokens), (50, 5));
-    assert_eq!(recorded.frames[0].native_finish_reason.as_deref(), Some("stop_sequence"));
+    assert_eq!(
+        recorded.frames[0].native_finish_reason.as_deref(),
+        Some("stop_sequence")
+    );
 }
 
 #[test]
@@ -339,8 +438,14 @@ fn unary_bodies_come_back() {
 #[test]
 fn error_bodies_come_back() {
     for (status, text) in [
-        (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}"#),
-        (404, r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#),
+        (
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}"#,
+        ),
+        (
+            404,
+            r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#,
+        ),
         (502, r#""<html>Bad Gateway</html>""#),
     ] {
         let body = parse(text).unwrap();
@@ -348,6 +453,9 @@ fn error_bodies_come_back() {
         let boundary = recorded.boundary.as_ref().unwrap();
         assert_eq!(boundary.status, Some(status));
         assert!(recorded.frames.is_empty());
-        assert_eq!(difference(&body, &Messages.render_unary(&recorded.answer()), ""), None);
+        assert_eq!(
+            difference(&body, &Messages.render_unary(&recorded.answer()), ""),
+            None
+        );
     }
 }

@@ -10,14 +10,21 @@ use super::super::Messages;
 use super::recorder::{difference, events, loss, payloads, record, record_merged, record_text, record_unary};
 
 fn object(members: Vec<(&str, Json)>) -> Json {
-    Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    Json::Object(
+        members
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
 }
 
 /// A content block as a unary answer has it.
 fn block() -> impl Strategy<Value = Json> {
     let text = "[a-z\u{e9}\u{1F980}\"\\\\\n ]{0,6}";
     let input = prop::collection::vec(("[a-c]{1,2}", -9_i64..9), 0..3).prop_map(|members| {
-        let members = members.into_iter().map(|(name, value)| (name, parse(&value.to_string()).unwrap()));
+        let members = members
+            .into_iter()
+            .map(|(name, value)| (name, parse(&value.to_string()).unwrap()));
         let mut input = Object::new();
         members.for_each(|(name, value)| input.set(name, value));
         Json::Object(input)
@@ -53,28 +60,47 @@ fn block() -> impl Strategy<Value = Json> {
 fn message() -> impl Strategy<Value = Json> {
     let reason = prop::sample::select(vec!["end_turn", "tool_use", "max_tokens", "brand_new"]);
     let usage = (0_u64..1000, 0_u64..1000, prop::option::of(0_u64..1000));
-    (prop::collection::vec(block(), 0..6), reason, usage).prop_map(|(content, reason, (input, output, cached))| {
-        let mut usage = vec![("input_tokens", input.into()), ("output_tokens", output.into())];
-        usage.extend(cached.map(|cached| ("cache_read_input_tokens", cached.into())));
-        object(vec![
-            ("id", "msg_1".into()),
-            ("type", "message".into()),
-            ("role", "assistant".into()),
-            ("model", "m".into()),
-            ("content", content.into()),
-            ("stop_reason", reason.into()),
-            ("stop_sequence", Json::Null),
-            ("usage", object(usage)),
-        ])
-    })
+    (prop::collection::vec(block(), 0..6), reason, usage).prop_map(
+        |(content, reason, (input, output, cached))| {
+            let mut usage = vec![("input_tokens", input.into()), ("output_tokens", output.into())];
+            usage.extend(cached.map(|cached| ("cache_read_input_tokens", cached.into())));
+            object(vec![
+                ("id", "msg_1".into()),
+                ("type", "message".into()),
+                ("role", "assistant".into()),
+                ("model", "m".into()),
+                ("content", content.into()),
+                ("stop_reason", reason.into()),
+                ("stop_sequence", Json::Null),
+                ("usage", object(usage)),
+            ])
+        },
+    )
 }
 
 /// Documents that look like events and are wrong in every place.
 fn nonsense() -> impl Strategy<Value = Json> {
     let words = [
-        "", "x", "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
-        "message_stop", "ping", "error", "text", "thinking", "tool_use", "text_delta", "thinking_delta",
-        "signature_delta", "input_json_delta", "citations_delta", "$content", "$usage",
+        "",
+        "x",
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "ping",
+        "error",
+        "text",
+        "thinking",
+        "tool_use",
+        "text_delta",
+        "thinking_delta",
+        "signature_delta",
+        "input_json_delta",
+        "citations_delta",
+        "$content",
+        "$usage",
     ];
     let leaf = prop_oneof![
         Just(Json::Null),
@@ -85,9 +111,32 @@ fn nonsense() -> impl Strategy<Value = Json> {
     ];
     leaf.prop_recursive(5, 40, 5, |inner| {
         let names = vec![
-            "type", "type", "index", "message", "content_block", "delta", "content", "usage", "stop_reason", "text",
-            "thinking", "signature", "partial_json", "citation", "input", "id", "name", "error", "input_tokens",
-            "output_tokens", "body", "end", "usage_late", "usage_lacks", "tool", "done",
+            "type",
+            "type",
+            "index",
+            "message",
+            "content_block",
+            "delta",
+            "content",
+            "usage",
+            "stop_reason",
+            "text",
+            "thinking",
+            "signature",
+            "partial_json",
+            "citation",
+            "input",
+            "id",
+            "name",
+            "error",
+            "input_tokens",
+            "output_tokens",
+            "body",
+            "end",
+            "usage_late",
+            "usage_lacks",
+            "tool",
+            "done",
         ];
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..3).prop_map(Json::Array),
@@ -99,7 +148,13 @@ fn nonsense() -> impl Strategy<Value = Json> {
 /// Nonsense where a decoder looks for it.
 fn event() -> impl Strategy<Value = Json> {
     let place = |word: &'static str, member: &'static str| {
-        (nonsense(), 0_u64..2).prop_map(move |(inner, index)| object(vec![("type", word.into()), ("index", index.into()), (member, inner)]))
+        (nonsense(), 0_u64..2).prop_map(move |(inner, index)| {
+            object(vec![
+                ("type", word.into()),
+                ("index", index.into()),
+                (member, inner),
+            ])
+        })
     };
     prop_oneof![
         nonsense(),
@@ -161,7 +216,7 @@ proptest! {
     fn a_truncated_stream_is_truncated_and_loses_nothing_that_it_had(body in message(), keep in 0_usize..40) {
         let wire = record_unary(200, &body).wire();
         let all = events(&wire);
-        let part = &all[..keep.min(all.len() - 1)];
+        let part = &all[..(keep + 1).min(all.len() - 1)];
         let recorded = record(part, Timeline::new(0));
         prop_assert!(!recorded.tail.complete && !recorded.ended);
         let wired = Messages.assemble(&payloads(part));

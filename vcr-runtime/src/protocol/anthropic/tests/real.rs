@@ -7,7 +7,9 @@ use crate::json::{Json, parse};
 use crate::protocol::{Framing, HttpRequest, Wire};
 
 use super::super::Messages;
-use super::recorder::{difference, events, loss, payloads, record_merged, record_text, record_unary, unary_loss};
+use super::recorder::{
+    difference, events, loss, payloads, record_merged, record_text, record_unary, unary_loss,
+};
 
 struct Row {
     name: String,
@@ -23,7 +25,10 @@ fn real_recordings_come_back_from_their_canonical_form() {
         println!("skipped: no recordings; VCR_REAL_TRAFFIC names their directory");
         return;
     };
-    let mut files: Vec<PathBuf> = fs::read_dir(root.join("anthropic")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = fs::read_dir(root.join("anthropic"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
     let rows: Vec<Row> = files.iter().flat_map(|file| file_rows(file)).collect();
     for row in &rows {
@@ -46,18 +51,33 @@ fn root() -> Option<PathBuf> {
 
 fn file_rows(file: &Path) -> Vec<Row> {
     let document = parse(&fs::read_to_string(file).unwrap()).unwrap();
-    let stem = file.file_name().unwrap().to_str().unwrap().split('.').next().unwrap();
+    let stem = file
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .split('.')
+        .next()
+        .unwrap();
     let exchanges = document.get("exchanges").and_then(Json::as_array).unwrap();
     let rows = (1..).zip(exchanges).map(|(number, exchange)| {
         let name = format!("{stem} #{number}");
-        row(name, exchange.get("request").unwrap(), exchange.get("response").unwrap())
+        row(
+            name,
+            exchange.get("request").unwrap(),
+            exchange.get("response").unwrap(),
+        )
     });
     rows.collect()
 }
 
 fn row(name: String, request: &Json, response: &Json) -> Row {
     let body = |side: &Json| side.get("body_text").unwrap().as_str().unwrap().to_owned();
-    let path = request.get("path").or_else(|| request.get("url")).and_then(Json::as_str).unwrap();
+    let path = request
+        .get("path")
+        .or_else(|| request.get("url"))
+        .and_then(Json::as_str)
+        .unwrap();
     let sent = body(request);
     let http = HttpRequest {
         method: "POST",
@@ -89,7 +109,11 @@ fn stream_row(name: String, body: &str) -> Row {
     assert!(recorded.tail.complete && recorded.ended, "{name}");
     assert_eq!(recorded.tail.odd, None, "{name}");
     let fine = loss(body, &recorded);
-    assert_eq!(loss(body, &record_merged(&events(body))), fine, "{name}: coalescing made a difference");
+    assert_eq!(
+        loss(body, &record_merged(&events(body))),
+        fine,
+        "{name}: coalescing made a difference"
+    );
     // What was rendered is itself a stream that is recorded to the same.
     let again = record_text(&recorded.wire());
     assert_eq!(again.wire(), recorded.wire(), "{name}");

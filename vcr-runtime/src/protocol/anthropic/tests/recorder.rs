@@ -49,11 +49,18 @@ impl Recorded {
     }
 
     pub(super) fn wire(&self) -> String {
-        self.rendered().iter().map(|payload| Messages.frame(payload)).collect()
+        self.rendered()
+            .iter()
+            .map(|payload| Messages.frame(payload))
+            .collect()
     }
 
     pub(super) fn template(&self) -> String {
-        self.tail.template.as_ref().map(crate::json::compact).unwrap_or_default()
+        self.tail
+            .template
+            .as_ref()
+            .map(crate::json::compact)
+            .unwrap_or_default()
     }
 
     /// The frames in short: reasoning, signature, text, native block, tool arguments, native reason.
@@ -61,13 +68,30 @@ impl Recorded {
         let frames = self.frames.iter().map(|frame| {
             let mut parts = Vec::new();
             parts.extend(frame.reasoning.as_ref().map(|text| format!("thinks {text}")));
-            parts.extend(frame.reasoning_signature.as_ref().map(|text| format!("signs {text}")));
-            parts.extend(Some(&frame.chunk).filter(|text| !text.is_empty()).map(|text| format!("says {text}")));
+            parts.extend(
+                frame
+                    .reasoning_signature
+                    .as_ref()
+                    .map(|text| format!("signs {text}")),
+            );
+            parts.extend(
+                Some(&frame.chunk)
+                    .filter(|text| !text.is_empty())
+                    .map(|text| format!("says {text}")),
+            );
             parts.extend(frame.native.as_ref().map(crate::json::compact));
             for call in &frame.tool_calls {
-                parts.push(format!("{} {}({})", call.id, call.function.name, call.function.arguments));
+                parts.push(format!(
+                    "{} {}({})",
+                    call.id, call.function.name, call.function.arguments
+                ));
             }
-            parts.extend(frame.finish_reason.as_ref().map(|reason| format!("ends {reason}")));
+            parts.extend(
+                frame
+                    .finish_reason
+                    .as_ref()
+                    .map(|reason| format!("ends {reason}")),
+            );
             parts.join(", ")
         });
         frames.collect()
@@ -94,7 +118,10 @@ pub(super) fn events(body: &str) -> Vec<WireEvent> {
 
 /// The payloads of the events that have one.
 pub(super) fn payloads(events: &[WireEvent]) -> Vec<Json> {
-    events.iter().filter_map(|event| parse(&event.data).ok()).collect()
+    events
+        .iter()
+        .filter_map(|event| parse(&event.data).ok())
+        .collect()
 }
 
 /// Records events that come ten microseconds apart.
@@ -132,7 +159,10 @@ pub(super) fn record_unary(status: u16, body: &Json) -> Recorded {
 
 /// A stream of these payloads, each named by its type.
 pub(super) fn stream(payloads: &[&str]) -> String {
-    payloads.iter().map(|payload| Messages.frame(&parse(payload).unwrap())).collect()
+    payloads
+        .iter()
+        .map(|payload| Messages.frame(&parse(payload).unwrap()))
+        .collect()
 }
 
 /// Where two documents differ first, with both values.
@@ -143,15 +173,19 @@ pub(super) fn difference(a: &Json, b: &Json, path: &str) -> Option<String> {
     match (a, b) {
         (Json::Object(x), Json::Object(y)) => {
             let names = x.iter().chain(y.iter()).map(|(name, _)| name);
-            names.into_iter().find_map(|name| match (x.get(name), y.get(name)) {
-                (Some(a), Some(b)) => difference(a, b, &format!("{path}/{name}")),
-                (Some(_), None) => Some(format!("{path}/{name} only in the original")),
-                (None, _) => Some(format!("{path}/{name} only in the rendered")),
-            })
+            names
+                .into_iter()
+                .find_map(|name| match (x.get(name), y.get(name)) {
+                    (Some(a), Some(b)) => difference(a, b, &format!("{path}/{name}")),
+                    (Some(_), None) => Some(format!("{path}/{name} only in the original")),
+                    (None, _) => Some(format!("{path}/{name} only in the rendered")),
+                })
         }
         (Json::Array(x), Json::Array(y)) if x.len() == y.len() => {
             let items = x.iter().zip(y).enumerate();
-            items.into_iter().find_map(|(at, (a, b))| difference(a, b, &format!("{path}/{at}")))
+            items
+                .into_iter()
+                .find_map(|(at, (a, b))| difference(a, b, &format!("{path}/{at}")))
         }
         _ => Some(format!("{path}: {a:?} became {b:?}")),
     }
