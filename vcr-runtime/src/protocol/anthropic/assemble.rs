@@ -60,7 +60,7 @@ impl Snapshot {
                 self.message = message.cloned().unwrap_or_default();
             }
             Some(event::BLOCK_START) => {
-                self.block(index, payload.get("content_block").unwrap_or(&Json::Null))
+                self.block(index, payload.get("content_block").unwrap_or(&Json::Null));
             }
             Some(event::BLOCK_DELTA) => self.delta(index, payload.get("delta").unwrap_or(&Json::Null)),
             Some(event::BLOCK_STOP | event::PING) => {}

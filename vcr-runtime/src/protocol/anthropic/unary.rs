@@ -70,9 +70,8 @@ fn put_slots(body: &mut Object, usage: Option<&Usage>, template: &mut Object) {
     if let Some(content @ Json::Array(_)) = body.get_mut("content") {
         *content = CONTENT.into();
     }
-    match body.get_mut("stop_reason") {
-        Some(reason @ Json::String(_)) => *reason = STOP_REASON.into(),
-        Some(_) | None => {}
+    if let Some(reason @ Json::String(_)) = body.get_mut("stop_reason") {
+        *reason = STOP_REASON.into();
     }
     if let (Some(slot), Some(usage)) = (body.get_mut("usage"), usage)
         && let Some(wire) = slot.as_object()
