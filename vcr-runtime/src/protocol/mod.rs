@@ -1,6 +1,7 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
 mod anthropic;
+mod bedrock;
 mod framing;
 mod ndjson;
 mod openai_chat;

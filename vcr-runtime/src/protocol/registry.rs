@@ -1,4 +1,5 @@
 use super::anthropic::Messages;
+use super::bedrock::Converse;
 use super::openai_chat::OpenAiChat;
 use super::{HttpRequest, Wire};
 use crate::model::CanonicalRequest;
@@ -39,7 +40,7 @@ const PROTOCOLS: &[Entry] = &[
 ];
 
 /// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[&OpenAiChat, &Messages];
+static WIRES: &[&dyn Wire] = &[&OpenAiChat, &Messages, &Converse];
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.

@@ -77,7 +77,8 @@ pub(super) fn rebuild(request: &CanonicalRequest) -> Json {
     Json::Object(body)
 }
 
-fn system_message(content: Json) -> Json {
+/// The message that stands for a system prompt.
+pub(crate) fn system_message(content: Json) -> Json {
     let mut message = Object::new();
     message.push("role", SYSTEM);
     message.push("content", content);
@@ -85,7 +86,7 @@ fn system_message(content: Json) -> Json {
 }
 
 /// The system prompt, when the message is one as [`system_message`] makes it.
-fn system_of(message: &Json) -> Option<&Json> {
+pub(crate) fn system_of(message: &Json) -> Option<&Json> {
     let members = message.as_object()?;
     let is_system = members.len() == 2 && members.get("role")?.as_str() == Some(SYSTEM);
     members
@@ -98,8 +99,8 @@ fn is_control(name: &str) -> bool {
     name == "vcr" || name.starts_with("vcr_")
 }
 
-/// `None` when nothing but control members was in there: without them the caller would not have sent the object.
-fn without_control(metadata: Object) -> Option<Object> {
+/// The members without those that steer this tool. `None` when nothing but control members was in there: without them the caller would not have sent the object.
+pub(crate) fn without_control(metadata: Object) -> Option<Object> {
     let before = metadata.len();
     let kept: Object = metadata
         .into_iter()

@@ -22,7 +22,7 @@ use crate::json::{Json, Object};
 use crate::model::Usage;
 use crate::protocol::Answer;
 
-use super::words::{CUMULATIVE, OUTPUT_TOKENS, write_usage};
+use super::words::{CUMULATIVE, OUTPUT_TOKENS, usage_rest, write_usage};
 
 pub(super) const CONTENT: &str = "$content";
 pub(super) const STOP_REASON: &str = "$stop_reason";
@@ -76,18 +76,7 @@ impl<'a> Template<'a> {
 
     /// The usage of a unary answer.
     pub(super) fn unary_usage(&self, usage: &Usage) -> Object {
-        self.start(self.usage(usage), self.members("usage_rest"))
-    }
-
-    /// What a usage is without late members, and with those of its own.
-    fn start(&self, mut wire: Object, own: Option<&Object>) -> Object {
-        for name in self.names("usage_late") {
-            wire.remove(name);
-        }
-        for (name, value) in own.into_iter().flat_map(Object::iter) {
-            wire.set(name.clone(), value.clone());
-        }
-        wire
+        noted_usage(self.usage(usage), self.json)
     }
 
     /// The usage that a stream starts with.
@@ -107,7 +96,7 @@ impl<'a> Template<'a> {
         let own = message
             .and_then(|message| message.get("usage"))
             .and_then(Json::as_object);
-        self.start(wire, own)
+        overlaid(wire, self.json, own)
     }
 
     /// The usage that a stream ends with; `None` when its end has none.
@@ -120,7 +109,7 @@ impl<'a> Template<'a> {
         }
         let names: Vec<&str> = match self.members("end")?.get("usage")? {
             Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
-            _ => usual_names(&wire, &self.names("usage_late")),
+            _ => usual_names(&wire, &names(self.json, "usage_late")),
         };
         let mut end = Object::new();
         for name in names {
@@ -130,11 +119,6 @@ impl<'a> Template<'a> {
         }
         Some(end)
     }
-
-    fn names(&self, member: &str) -> Vec<&'a str> {
-        let names = self.get(member).and_then(Json::as_array).unwrap_or_default();
-        names.iter().filter_map(Json::as_str).collect()
-    }
 }
 
 /// The members that the usage of a stream's end usually has.
@@ -143,4 +127,45 @@ pub(super) fn usual_names<'a>(usage: &Object, late: &[&'a str]) -> Vec<&'a str> 
     let mut names: Vec<&str> = counts.filter(|name| !late.contains(name)).collect();
     names.extend(late);
     names
+}
+
+fn names<'a>(template: Option<&'a Json>, member: &str) -> Vec<&'a str> {
+    let names = template
+        .and_then(|template| template.get(member))
+        .and_then(Json::as_array);
+    names
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Json::as_str)
+        .collect()
+}
+
+/// Notes what `written`, the usage by its canonical counts, does not tell of the one on the wire.
+pub(crate) fn note_usage(wire: &Object, written: &Object, template: &mut Object) {
+    let (rest, late) = usage_rest(wire, written);
+    if !rest.is_empty() {
+        template.push("usage_rest", rest);
+    }
+    if !late.is_empty() {
+        template.push("usage_late", late);
+    }
+}
+
+/// The usage on the wire, from the one by its counts and what [`note_usage`] has noted.
+pub(crate) fn noted_usage(written: Object, template: Option<&Json>) -> Object {
+    let rest = template
+        .and_then(|template| template.get("usage_rest"))
+        .and_then(Json::as_object);
+    overlaid(written, template, rest)
+}
+
+/// The usage without late members, and with those of its own.
+fn overlaid(mut wire: Object, template: Option<&Json>, own: Option<&Object>) -> Object {
+    for name in names(template, "usage_late") {
+        wire.remove(name);
+    }
+    for (name, value) in own.into_iter().flat_map(Object::iter) {
+        wire.set(name.clone(), value.clone());
+    }
+    wire
 }

@@ -4,8 +4,8 @@ use crate::protocol::rules::Reader;
 use crate::protocol::{Answer, Event, Tail};
 
 use super::blocks::Blocks;
-use super::template::{CONTENT, STOP_REASON, Template, USAGE};
-use super::words::{RULES, event, native_reason, usage_rest, write_usage};
+use super::template::{CONTENT, STOP_REASON, Template, USAGE, note_usage};
+use super::words::{RULES, event, native_reason, write_usage};
 use super::{assemble, error, render};
 
 /// Reads a unary body, an error body included.
@@ -16,21 +16,15 @@ pub(super) fn read(status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
         template.push("error", body.clone());
         return tail(template, None);
     }
-    let mut reader = Reader::new(&RULES);
-    let mut blocks = Blocks::default();
-    let mut odd = None;
-    for payload in payloads(body) {
-        let mut said = Vec::new();
-        let reading = reader.event(None, &payload, &mut said);
-        odd = odd.or(reading.odd);
-        blocks.take(&payload, said, out);
-    }
+    let mut reading = Reading::new();
+    reading.body(body, out);
     let mut slots = body.clone();
     if let Some(members) = slots.as_object_mut() {
-        put_slots(members, reader.usage(), &mut template);
+        put_slots(members, reading.reader.usage(), &mut template);
     }
     template.push("body", slots);
-    blocks.shapes().write(&mut template);
+    reading.blocks.shapes().write(&mut template);
+    let odd = reading.odd;
     tail(template, odd.map(|odd| format!("the body {odd}")))
 }
 
@@ -42,28 +36,59 @@ fn tail(template: Object, odd: Option<String>) -> Tail {
     }
 }
 
-/// The stream that the body would have been.
-fn payloads(body: &Json) -> Vec<Json> {
-    let event = |word: &str, members: Vec<(&str, Json)>| {
-        let kind = [("type", Json::from(word))];
-        let members = kind.into_iter().chain(members);
-        Json::Object(members.map(|(name, value)| (name.to_owned(), value)).collect())
-    };
-    let mut payloads = Vec::new();
-    let blocks = body.get("content").and_then(Json::as_array).unwrap_or_default();
-    for (index, block) in (0_u64..).zip(blocks) {
-        let members = vec![("index", index.into()), ("content_block", block.clone())];
-        payloads.push(event(event::BLOCK_START, members));
-        payloads.push(event(event::BLOCK_STOP, vec![("index", index.into())]));
+/// Reads content blocks; the shapes of blocks go to the template.
+pub(crate) fn read_content(content: &[Json], template: &mut Object, out: &mut Vec<Event>) {
+    let mut reading = Reading::new();
+    reading.content(content, out);
+    reading.blocks.shapes().write(template);
+}
+
+/// A unary answer, read as the stream that it would have been.
+struct Reading {
+    reader: Reader,
+    blocks: Blocks,
+    odd: Option<String>,
+}
+
+impl Reading {
+    fn new() -> Self {
+        Self {
+            reader: Reader::new(&RULES),
+            blocks: Blocks::default(),
+            odd: None,
+        }
     }
-    let mut end = Vec::new();
-    if let Some(reason) = body.get("stop_reason") {
-        let delta = [("stop_reason".to_owned(), reason.clone())];
-        end.push(("delta", Json::Object(delta.into_iter().collect())));
+
+    fn body(&mut self, body: &Json, out: &mut Vec<Event>) {
+        self.content(
+            body.get("content").and_then(Json::as_array).unwrap_or_default(),
+            out,
+        );
+        let mut end = Vec::new();
+        if let Some(reason) = body.get("stop_reason") {
+            let delta = [("stop_reason".to_owned(), reason.clone())];
+            end.push(("delta", Json::Object(delta.into_iter().collect())));
+        }
+        end.extend(body.get("usage").map(|usage| ("usage", usage.clone())));
+        self.event(event::MESSAGE_DELTA, end, out);
     }
-    end.extend(body.get("usage").map(|usage| ("usage", usage.clone())));
-    payloads.push(event(event::MESSAGE_DELTA, end));
-    payloads
+
+    fn content(&mut self, content: &[Json], out: &mut Vec<Event>) {
+        for (index, block) in (0_u64..).zip(content) {
+            let members = vec![("index", index.into()), ("content_block", block.clone())];
+            self.event(event::BLOCK_START, members, out);
+            self.event(event::BLOCK_STOP, vec![("index", index.into())], out);
+        }
+    }
+
+    fn event(&mut self, word: &str, members: Vec<(&str, Json)>, out: &mut Vec<Event>) {
+        let members = [("type", Json::from(word))].into_iter().chain(members);
+        let payload = Json::Object(members.map(|(name, value)| (name.to_owned(), value)).collect());
+        let mut said = Vec::new();
+        let odd = self.reader.event(None, &payload, &mut said).odd;
+        self.odd = self.odd.take().or(odd);
+        self.blocks.take(&payload, said, out);
+    }
 }
 
 fn put_slots(body: &mut Object, usage: Option<&Usage>, template: &mut Object) {
@@ -76,14 +101,8 @@ fn put_slots(body: &mut Object, usage: Option<&Usage>, template: &mut Object) {
     if let (Some(slot), Some(usage)) = (body.get_mut("usage"), usage)
         && let Some(wire) = slot.as_object()
     {
-        let (rest, late) = usage_rest(wire, &write_usage(usage, false));
+        note_usage(wire, &write_usage(usage, false), template);
         *slot = USAGE.into();
-        if !rest.is_empty() {
-            template.push("usage_rest", rest);
-        }
-        if !late.is_empty() {
-            template.push("usage_late", late);
-        }
     }
 }
 
