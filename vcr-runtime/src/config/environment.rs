@@ -13,10 +13,6 @@ static SNAPSHOT: OnceCell<Environment> = OnceCell::new();
 
 /// Runs before `main`, hence before any test can change a variable. Nothing here prints or panics: standard output is
 /// not ready yet, and test runners list the tests of a binary by reading its output.
-#[expect(
-    unsafe_code,
-    reason = "ctor asks for the word; the function only reads the environment and allocates"
-)]
 #[ctor::ctor(unsafe)]
 fn before_main() {
     // Already set: impossible before main, and harmless.

@@ -28,10 +28,6 @@ impl Jitter {
     }
 
     /// A time from `lo` to `hi`, both included, in whole microseconds.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the high half of a product of two u64"
-    )]
     pub(crate) fn next_between(&mut self, lo: Duration, hi: Duration) -> Duration {
         let span = u64::try_from(hi.saturating_sub(lo).as_micros()).unwrap_or(u64::MAX);
         let scaled = u128::from(self.next()) * (u128::from(span) + 1);

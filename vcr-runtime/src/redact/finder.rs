@@ -5,9 +5,12 @@ use regex::Regex;
 use super::PLACEHOLDER;
 use super::names::Names;
 use super::secrets::{Secret, secrets};
-use super::shapes::SHAPES;
+use super::shapes::{LONG, SHORT, Shape};
 use crate::config::{Environment, RedactRules};
 use crate::error::{Error, ErrorKind, Result};
+
+/// No shape is shorter.
+const LEAST: usize = 8;
 
 /// Which secrets are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +21,19 @@ pub(super) enum Reach {
     Variables,
 }
 
-/// Finds secrets in a text. A clean text costs one pass over it for all shapes, and one for all variables.
+/// Finds secrets in a text. A clean text costs two quick passes over it.
 pub(super) struct Finder {
-    shapes: Regex,
-    /// The beginnings of all spellings; `None` where the environment has no secret.
+    /// The literals of `LONG`.
+    long: Regex,
+    /// The literals of `SHORT` and the beginnings of the values of variables.
+    short: Regex,
+    /// The beginnings alone; `None` where the environment has no secret.
     variables: Option<Regex>,
     secrets: Vec<Secret>,
     patterns: Vec<Regex>,
     query: Names,
+    /// Shorter texts hold no secret; most names and roles of a request are shorter.
+    least: usize,
 }
 
 /// A secret, and the rule that says so.
@@ -49,29 +57,42 @@ pub(super) enum Rule {
 impl Finder {
     pub(super) fn new(rules: &RedactRules, environment: &Environment) -> Result<Self> {
         let secrets = secrets(rules, environment);
-        let spellings = secrets.iter().flat_map(|secret| &secret.spellings);
+        let spellings = || secrets.iter().flat_map(|secret| &secret.spellings);
+        let shortest = spellings().map(String::len).min().unwrap_or(LEAST);
         // Short literals make a fast automaton; the whole value is compared where one is found.
-        let beginnings: Vec<&str> = spellings
+        let beginnings: Vec<&str> = spellings()
             .map(|text| {
                 text.char_indices()
                     .nth(16)
                     .map_or(text.as_str(), |(end, _)| &text[..end])
             })
             .collect();
-        let variables = (!beginnings.is_empty())
-            .then(|| literals(beginnings))
-            .transpose()?;
+        let short = SHORT.iter().map(|shape| shape.literal);
         Ok(Self {
-            shapes: literals(SHAPES.iter().map(|shape| shape.literal).collect())?,
-            variables,
-            secrets,
+            long: literals(LONG.iter().map(|shape| shape.literal))?,
+            short: literals(beginnings.iter().copied().chain(short))?,
+            variables: (!beginnings.is_empty())
+                .then(|| literals(beginnings))
+                .transpose()?,
             patterns: rules.patterns.clone(),
             query: Names::query(&rules.query, &rules.keep_query),
+            least: if rules.patterns.is_empty() {
+                shortest.min(LEAST)
+            } else {
+                1
+            },
+            secrets,
         })
     }
 
     pub(super) fn query(&self) -> &Names {
         &self.query
+    }
+
+    /// Whether a text is shorter than any secret, as most names and roles of a request are. Not for texts whose members
+    /// have names of their own: `{"a":1}` is as long as the shortest secret.
+    pub(super) fn is_too_short(&self, text: &str) -> bool {
+        text.len() < self.least.min(LEAST)
     }
 
     /// What to tell a person about a rule, without the secret.
@@ -130,18 +151,29 @@ impl Finder {
 
     /// Everything that the rules say about a text without placeholders; may overlap.
     fn raw(&self, text: &str, reach: Reach, out: &mut Vec<Span>) {
-        if let Some(variables) = &self.variables {
-            each(variables, text, |at| self.variables_at(text, at, out));
-        }
-        if reach == Reach::Variables {
+        if text.len() < self.least {
             return;
         }
+        if reach == Reach::Variables {
+            if let Some(variables) = &self.variables {
+                each(variables, text, |at| self.variables_at(text, at, out));
+            }
+            return;
+        }
+        // What lies in a key is not looked at again for another one, so that no text makes the search quadratic.
         let mut covered = 0;
-        each(&self.shapes, text, |at| {
+        each(&self.short, text, |at| {
+            self.variables_at(text, at, out);
             if at >= covered {
-                covered = self.shapes_at(text, at, out).unwrap_or(covered);
+                covered = self.shape_at(&SHORT, text, at, out).max(covered);
             }
         });
+        let mut covered = 0;
+        for literal in self.long.find_iter(text) {
+            if literal.start() >= covered {
+                covered = self.shape_at(&LONG, text, literal.start(), out).max(covered);
+            }
+        }
         for (index, pattern) in self.patterns.iter().enumerate() {
             out.extend(
                 pattern
@@ -169,23 +201,22 @@ impl Finder {
     }
 
     /// Returns the end of what was found.
-    fn shapes_at(&self, text: &str, at: usize, out: &mut Vec<Span>) -> Option<usize> {
-        let candidates = SHAPES
-            .iter()
-            .filter(|shape| text[at..].starts_with(shape.literal));
-        let (range, rule) = candidates
-            .filter_map(|shape| Some((shape.secret(text, at, &self.query)?, shape.rule)))
-            .max_by_key(|(range, _)| range.end)?;
-        let end = range.end;
-        out.push(Span {
-            range,
-            rule: Rule::Shape(rule),
-        });
-        Some(end)
+    fn shape_at(&self, shapes: &[Shape], text: &str, at: usize, out: &mut Vec<Span>) -> usize {
+        let mut end = 0;
+        if let Some(shape) = shapes.iter().find(|shape| text[at..].starts_with(shape.literal)) {
+            shape.secrets(text, at, &self.query, |range| {
+                end = end.max(range.end);
+                out.push(Span {
+                    range,
+                    rule: Rule::Shape(shape.rule),
+                });
+            });
+        }
+        end
     }
 }
 
-fn literals(texts: Vec<&str>) -> Result<Regex> {
+fn literals<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Regex> {
     let pattern = texts.into_iter().map(regex::escape).collect::<Vec<_>>().join("|");
     Regex::new(&pattern).map_err(|error| {
         Error::new(

@@ -331,7 +331,7 @@ fn a_hostile_text_takes_no_time_to_speak_of() {
         "{\"",
         "sk-1234567890abcdef ",
     ] {
-        let text = unit.repeat(200_000 / unit.len());
+        let text = unit.repeat(60_000 / unit.len());
         let start = std::time::Instant::now();
         let redacted = plain().text(&text).into_owned();
         assert_eq!(plain().text(&redacted), redacted);
@@ -427,86 +427,5 @@ proptest! {
         let redactor = &*FULL;
         redactor.pieces(&mut [&mut first, &mut second]);
         prop_assert_eq!(first + &second, redactor.text(&text));
-    }
-}
-
-#[test]
-fn measure() {
-    let pairs: Vec<(String, String)> = (0..12)
-        .map(|i| {
-            (
-                format!("K{i}_API_KEY"),
-                format!("{i}canary-{i}-value-{}", i * 7919),
-            )
-        })
-        .collect();
-    for n in [0, 3, 12] {
-        let start = std::time::Instant::now();
-        let redactor = with(
-            &RedactRules::default(),
-            &pairs[..n]
-                .iter()
-                .map(|(a, b)| (a.as_str(), b.as_str()))
-                .collect::<Vec<_>>(),
-        );
-        eprintln!("{n} secrets: build {:?}", start.elapsed());
-        let prose = "You are a helpful assistant that reviews the task list, asks questions, and answers in JSON. Keep your tone friendly; survey=1 the market's token usage. ";
-        let code = "fn main() { let key = map.get(\"name\").unwrap(); println!(\"{key}: {}\", value); } // see https://docs.rs/x sorted(key=f)\n";
-        for (name, unit) in [
-            ("prose", prose),
-            ("code", code),
-            (
-                "base64",
-                "aGVsbG8gd29ybGQgdGhpcyBpcyBhIHRlc3Qgb2YgYmFzZTY0IGRhdGEK",
-            ),
-        ] {
-            let text = unit.repeat(20_480 / unit.len());
-            let rounds = 2000;
-            let start = std::time::Instant::now();
-            for _ in 0..rounds {
-                assert!(matches!(
-                    redactor.text(std::hint::black_box(&text)),
-                    Cow::Borrowed(_)
-                ));
-            }
-            eprintln!("  {name} 20 KB: {:?}", start.elapsed() / rounds);
-        }
-        let body = format!(
-            "{{\"model\":\"m\",\"messages\":[{}]}}",
-            vec![
-                format!(
-                    "{{\"role\":\"user\",\"content\":{}}}",
-                    compact(&prose.repeat(7).as_str().into())
-                );
-                20
-            ]
-            .join(",")
-        );
-        let mut document = parse(&body).unwrap();
-        let start = std::time::Instant::now();
-        for _ in 0..1000 {
-            assert!(!redactor.json(&mut document));
-        }
-        eprintln!("  json {} bytes: {:?}", body.len(), start.elapsed() / 1000);
-        let file = pretty(&Json::Array(vec![document.clone(); 50]));
-        let start = std::time::Instant::now();
-        for _ in 0..10 {
-            assert!(redactor.scan(&file).is_none());
-        }
-        eprintln!("  scan {} bytes: {:?}", file.len(), start.elapsed() / 10);
-    }
-    for unit in [
-        "sk-",
-        "eyJ-",
-        "-----BEGIN PRIVATE KEY",
-        "://a:",
-        "?key=",
-        "{\"",
-        "sk-1234567890abcdef ",
-    ] {
-        let text = unit.repeat(200_000 / unit.len());
-        let start = std::time::Instant::now();
-        let redacted = plain().text(&text).into_owned();
-        eprintln!("{unit} {} {:?}", redacted.len(), start.elapsed());
     }
 }

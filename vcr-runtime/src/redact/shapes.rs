@@ -23,10 +23,8 @@ enum Kind {
     /// What follows the word.
     Bearer,
     PrivateKey,
-    /// The password of a URL.
-    Password,
-    /// The value of a parameter of a URL that stands in a text.
-    Query,
+    /// The password and the query of a URL.
+    Url,
     /// Forty characters of base64 after the name.
     AwsSecret,
 }
@@ -35,69 +33,74 @@ const fn shape(literal: &'static str, rule: &'static str, kind: Kind) -> Shape {
     Shape { literal, rule, kind }
 }
 
-pub(super) const SHAPES: [Shape; 48] = [
-    shape("sk-", "a key that begins with sk-", Kind::SecretKey),
+/// Literals of at least four bytes, and no more than 32 of them: within these bounds the search looks at 32 bytes at a time
+/// and seldom stops for nothing.
+pub(super) const LONG: [Shape; 32] = [
     shape("AIza", "a Google API key", Kind::Dashed(20)),
     shape("gsk_", "a Groq key", Kind::Alphanumeric(20)),
     shape("xai-", "an xAI key", Kind::Alphanumeric(20)),
-    shape("hf_", "a Hugging Face token", Kind::Alphanumeric(20)),
     shape("pplx-", "a Perplexity key", Kind::Alphanumeric(20)),
     shape("nvapi-", "an NVIDIA key", Kind::Dashed(20)),
-    shape("r8_", "a Replicate token", Kind::Alphanumeric(20)),
     shape("sk_live_", "a Stripe key", Kind::Alphanumeric(16)),
-    shape("sk_test_", "a Stripe key", Kind::Alphanumeric(16)),
-    shape("rk_live_", "a Stripe key", Kind::Alphanumeric(16)),
     shape("ghp_", "a GitHub token", Kind::Alphanumeric(20)),
     shape("gho_", "a GitHub token", Kind::Alphanumeric(20)),
-    shape("ghu_", "a GitHub token", Kind::Alphanumeric(20)),
     shape("ghs_", "a GitHub token", Kind::Alphanumeric(20)),
-    shape("ghr_", "a GitHub token", Kind::Alphanumeric(20)),
     shape("github_pat_", "a GitHub token", Kind::Dashed(20)),
     shape("glpat-", "a GitLab token", Kind::Dashed(16)),
-    shape("npm_", "an npm token", Kind::Alphanumeric(30)),
     shape("ya29.", "a Google access token", Kind::Dashed(20)),
     shape("xoxa-", "a Slack token", Kind::Dashed(10)),
     shape("xoxb-", "a Slack token", Kind::Dashed(10)),
-    shape("xoxe-", "a Slack token", Kind::Dashed(10)),
     shape("xoxp-", "a Slack token", Kind::Dashed(10)),
-    shape("xoxr-", "a Slack token", Kind::Dashed(10)),
-    shape("xoxs-", "a Slack token", Kind::Dashed(10)),
     shape("AKIA", "an AWS access key", Kind::AccessKey),
     shape("ASIA", "an AWS access key", Kind::AccessKey),
     shape("ecret_access_key", "an AWS secret key", Kind::AwsSecret),
     shape("ecretAccessKey", "an AWS secret key", Kind::AwsSecret),
     shape("ECRET_ACCESS_KEY", "an AWS secret key", Kind::AwsSecret),
-    shape("eyJ", "a JSON web token", Kind::Jwt),
+    // `{"alg`, `{"typ`, `{"kid` in base64.
+    shape("eyJh", "a JSON web token", Kind::Jwt),
+    shape("eyJ0", "a JSON web token", Kind::Jwt),
+    shape("eyJr", "a JSON web token", Kind::Jwt),
     shape("earer ", "a bearer token", Kind::Bearer),
-    shape("EARER ", "a bearer token", Kind::Bearer),
     shape("-----BEGIN ", "a private key", Kind::PrivateKey),
-    shape("://", "a password in a URL", Kind::Password),
-    shape("key=", "a key in a URL", Kind::Query),
-    shape("Key=", "a key in a URL", Kind::Query),
-    shape("KEY=", "a key in a URL", Kind::Query),
-    shape("oken=", "a token in a URL", Kind::Query),
-    shape("ecret=", "a secret in a URL", Kind::Query),
-    shape("assword=", "a password in a URL", Kind::Query),
-    shape("ignature=", "a signature in a URL", Kind::Query),
-    shape("redential=", "a credential in a URL", Kind::Query),
-    shape("sig=", "a signature in a URL", Kind::Query),
-    shape("auth=", "a credential in a URL", Kind::Query),
+    // https and redis, http and amqp, mysql and postgresql, mongodb, mongodb+srv.
+    shape("s://", "a credential in a URL", Kind::Url),
+    shape("p://", "a credential in a URL", Kind::Url),
+    shape("l://", "a credential in a URL", Kind::Url),
+    shape("b://", "a credential in a URL", Kind::Url),
+    shape("v://", "a credential in a URL", Kind::Url),
     // Ids of an account: no credentials, but nobody else's business. Providers write them into error messages.
     shape("org-", "an organisation id", Kind::Alphanumeric(20)),
     shape("proj_", "a project id", Kind::Alphanumeric(20)),
+];
+
+/// The few whose literal is shorter, in a pass of their own.
+pub(super) const SHORT: [Shape; 3] = [
+    shape("sk-", "a key that begins with sk-", Kind::SecretKey),
+    shape("hf_", "a Hugging Face token", Kind::Alphanumeric(20)),
+    shape("r8_", "a Replicate token", Kind::Alphanumeric(20)),
 ];
 
 /// A bound on what is looked at for one literal, so that no text makes the search quadratic.
 const LONGEST: usize = 16 * 1024;
 
 impl Shape {
-    /// The secret whose literal stands at `at`.
-    pub(super) fn secret(&self, text: &str, at: usize, query: &Names) -> Option<Range<usize>> {
+    /// Calls `secret` with what the literal at `at` belongs to.
+    pub(super) fn secrets(&self, text: &str, at: usize, query: &Names, mut secret: impl FnMut(Range<usize>)) {
+        let after = at + self.literal.len();
+        match self.kind {
+            Kind::Url => url(text, after, query, secret),
+            _ => {
+                if let Some(range) = self.single(text, at) {
+                    secret(range);
+                }
+            }
+        }
+    }
+
+    fn single(&self, text: &str, at: usize) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         let after = at + self.literal.len();
         match self.kind {
-            Kind::Password => return password(bytes, after),
-            Kind::Query => return parameter(text, after - 1, query),
             Kind::AwsSecret => return aws_secret(bytes, after),
             Kind::Bearer => return bearer(bytes, at, after),
             _ if !begins_word(bytes, at) => return None,
@@ -117,7 +120,7 @@ impl Shape {
             }
             Kind::Jwt => jwt(bytes, at)?,
             Kind::PrivateKey => private_key(text, at)?,
-            Kind::Password | Kind::Query | Kind::AwsSecret | Kind::Bearer => return None,
+            Kind::Url | Kind::AwsSecret | Kind::Bearer => return None,
         };
         Some(at..end)
     }
@@ -242,36 +245,56 @@ fn private_key(text: &str, at: usize) -> Option<usize> {
     Some(body + window.iter().take_while(is_body).count())
 }
 
-/// `user:password@` after `://`.
-fn password(bytes: &[u8], after: usize) -> Option<Range<usize>> {
-    let rest = &bytes[after..bytes.len().min(after + 256)];
-    let end = rest
+/// The password and the credentials among the parameters of a URL, from behind its `://`.
+fn url(text: &str, after: usize, query: &Names, mut secret: impl FnMut(Range<usize>)) {
+    let bytes = text.as_bytes();
+    let longest = text.len().min(after + 2048);
+    let length = bytes[after..longest]
         .iter()
-        .position(|byte| byte.is_ascii_whitespace() || b"/\"'<>`@\\?#".contains(byte))
-        .filter(|end| rest[*end] == b'@')?;
-    let colon = rest[..end].iter().position(|byte| *byte == b':')?;
-    (colon + 1 < end).then_some(after + colon + 1..after + end)
+        .take_while(|byte| is_url(**byte))
+        .count();
+    let end = after + length;
+    let rest = &bytes[after..end];
+    let authority = rest
+        .iter()
+        .position(|byte| b"/?#".contains(byte))
+        .unwrap_or(rest.len());
+    if let Some(at_sign) = rest[..authority].iter().rposition(|byte| *byte == b'@')
+        && let Some(colon) = rest[..at_sign].iter().position(|byte| *byte == b':')
+        && colon + 1 < at_sign
+    {
+        secret(after + colon + 1..after + at_sign);
+    }
+    let Some(mark) = rest.iter().position(|byte| *byte == b'?') else {
+        return;
+    };
+    let mut start = after + mark + 1;
+    for pair in bytes[start..end].split(|byte| matches!(byte, b'&' | b'#')) {
+        let whole = start..start + pair.len();
+        start = whole.end + 1;
+        let Some(equals) = pair.iter().position(|byte| *byte == b'=') else {
+            continue;
+        };
+        let value = whole.start + equals + 1..char_end(text, whole.end);
+        let name = text.get(whole.start..whole.start + equals);
+        if !value.is_empty() && name.is_some_and(|name| query.contains(name.trim_start_matches("amp;"))) {
+            secret(value);
+        }
+    }
 }
 
-/// The value after the `=` at `equals`, if the name before it is that of a credential and belongs to a URL.
-fn parameter(text: &str, equals: usize, query: &Names) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let is_name = |byte: &&u8| is_dashed(byte) || **byte == b'.';
-    let length = bytes[..equals].iter().rev().take(65).take_while(is_name).count();
-    let start = equals - length;
-    let before = &bytes[..start];
-    if !(before.ends_with(b"?") || before.ends_with(b"&") || before.ends_with(b"&amp;")) {
-        return None;
-    }
-    if !query.contains(&text[start..equals]) {
-        return None;
-    }
-    let end = run(bytes, equals + 1, 1, |byte| {
-        !byte.is_ascii_whitespace() && !b"&\"'<>()[]{}#\\,`;".contains(byte)
-    })?;
-    // The run's bound may fall into a character.
-    let end = (end..=bytes.len()).find(|end| text.is_char_boundary(*end))?;
-    Some(equals + 1..end)
+fn is_url(byte: u8) -> bool {
+    !matches!(
+        byte,
+        0..=b' ' | b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\' | b'(' | b')' | b'{' | b'}' | b','
+    )
+}
+
+/// The bound of a run may fall into a character.
+fn char_end(text: &str, end: usize) -> usize {
+    (end..text.len())
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or(text.len())
 }
 
 fn aws_secret(bytes: &[u8], after: usize) -> Option<Range<usize>> {
@@ -281,4 +304,30 @@ fn aws_secret(bytes: &[u8], after: usize) -> Option<Range<usize>> {
         byte.is_ascii_alphanumeric() || b"+/".contains(byte)
     })?;
     (start > after).then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_literal_hides_another_one() {
+        // The search goes on behind a literal. One that begins inside of it must begin inside of a word too.
+        for outer in &LONG {
+            for inner in &LONG {
+                for at in 1..outer.literal.len() {
+                    let tail = &outer.literal[at..];
+                    if tail.starts_with(inner.literal) || inner.literal.starts_with(tail) {
+                        assert!(
+                            !begins_word(outer.literal.as_bytes(), at),
+                            "{} {}",
+                            outer.literal,
+                            inner.literal
+                        );
+                        assert!(!matches!(inner.kind, Kind::Url | Kind::AwsSecret | Kind::Bearer));
+                    }
+                }
+            }
+        }
+    }
 }

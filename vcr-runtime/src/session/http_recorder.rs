@@ -112,30 +112,29 @@ impl HttpRecorder {
                         bytes,
                     });
                 }
-                let tail = match decoder {
-                    Some(mut decoder) => decoder.finish(),
-                    // Nobody knows what a complete stream of this kind looks like.
-                    None => Tail {
-                        complete: true,
-                        ..Tail::default()
-                    },
-                };
+                // A byte-order mark reached the caller once; served again it breaks readers that do not expect it.
+                if let Some(first) = pieces.first_mut()
+                    && first.bytes.starts_with(BOM)
+                {
+                    first.bytes.drain(..BOM.len());
+                }
+                let tail = decoder.map_or_else(Tail::default, |mut decoder| decoder.finish());
                 (tail, Evidence::Stream { pieces, payloads }, true)
             }
         }
     }
 
-    fn conclude_whole(&mut self, bytes: Vec<u8>) -> (Tail, Evidence, bool) {
-        let mut tail = Tail {
-            complete: true,
-            ..Tail::default()
-        };
+    fn conclude_whole(&mut self, mut bytes: Vec<u8>) -> (Tail, Evidence, bool) {
+        let mut tail = Tail::default();
+        if bytes.starts_with(BOM) {
+            bytes.drain(..BOM.len());
+        }
         let status = self.head.as_ref().map_or(0, |head| head.status);
         if let Some(wire) = self.wire
             && self.head.is_some()
         {
             let text = String::from_utf8_lossy(&bytes);
-            let body = match parse(text.trim_start_matches('\u{feff}').trim()) {
+            let body = match parse(text.trim()) {
                 Ok(body) => Ok(body),
                 // An error page of a proxy is an error all the same.
                 Err(_) if status >= 400 => Ok(Json::from(text.as_ref())),
@@ -145,9 +144,8 @@ impl HttpRecorder {
                 Ok(body) => {
                     let mut events: Vec<Event> = Vec::new();
                     tail = wire.unary(status, &body, &mut events);
-                    if let Err(cut) = self.call.unary(events) {
-                        self.cut.get_or_insert(cut);
-                    }
+                    // The caller has the whole body by now: there is nothing left to cut.
+                    self.call.unary(events);
                 }
                 Err(error) => tail.odd = Some(format!("the body is not JSON: {error}")),
             }
@@ -217,17 +215,17 @@ impl Recording for HttpRecorder {
 
     fn end(mut self: Box<Self>, end: End) {
         let (tail, evidence, streamed) = self.conclude();
-        let complete = tail.complete || self.call.ended();
+        // The end marker decides, not the socket: what comes or fails after it changes nothing.
+        let complete = streamed && (tail.complete || self.call.ended());
+        // Nobody knows what a complete body of an unknown kind looks like, and a unary one ends with its socket.
+        let has_marker = streamed && self.wire.is_some();
         let ending = match (end, self.cut.take()) {
             (_, Some(cut)) => Ending::CutOff(cut),
-            (End::Complete, None) => Ending::Clean { complete },
-            (End::Cancelled | End::CutOff, None) => Ending::Cancelled {
-                complete: complete && (streamed || self.head.is_none()),
+            (End::Complete, None) => Ending::Clean {
+                complete: complete || !has_marker,
             },
-            // The end marker decides, not the socket: a reset after it changes nothing.
-            (End::Failed { .. }, None) if streamed && complete && self.wire.is_some() => {
-                Ending::Clean { complete }
-            }
+            (End::Cancelled | End::CutOff, None) => Ending::Cancelled { complete },
+            (End::Failed { .. }, None) if complete => Ending::Clean { complete },
             (End::Failed { error_type, message }, None) => Ending::Failed(WireError {
                 error_type,
                 message,
@@ -250,6 +248,8 @@ impl Recording for HttpRecorder {
         self.call.finish(ending, wired);
     }
 }
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The `code` of a boundary that the transport caused, as opposed to one that the provider reported.
 pub(crate) const TRANSPORT: &str = "transport";

@@ -31,4 +31,4 @@ pub(crate) use recorder::{CallRecorder, Ending, Wired};
 pub(crate) use session::{Opening, Session, Turn};
 pub(crate) use timeline::{Timeline, Told};
 pub use verdict::Report;
-pub(crate) use verdict::Verdict;
+pub(crate) use verdict::{Verdict, writes};

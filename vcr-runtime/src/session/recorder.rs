@@ -97,11 +97,6 @@ impl CallRecorder {
         self.tape.redactor().headers(headers)
     }
 
-    /// Whether the caller asked for a stream.
-    pub(crate) fn wants_stream(&self) -> bool {
-        self.request.as_ref().is_some_and(|(request, _)| request.stream())
-    }
-
     /// The first byte of the answer has come.
     pub(crate) fn touch(&mut self, at_us: u64) {
         self.first_us.get_or_insert(at_us);
@@ -110,27 +105,24 @@ impl CallRecorder {
     /// Takes what one chunk of the answer said, unless the breaker cuts before it.
     pub(crate) fn events(&mut self, at_us: u64, events: Vec<Event>) -> Result<(), Cut> {
         self.touch(at_us);
-        if let Some(breaker) = &self.breaker
-            && let Some(cut) = self.tally.check(&**breaker, &events)
-        {
-            return Err(cut);
-        }
+        self.check(&events)?;
         self.timeline.push(at_us, events);
         Ok(())
     }
 
+    /// Whether the breaker cuts before a unary answer reaches its caller.
+    pub(crate) fn check(&mut self, events: &[Event]) -> Result<(), Cut> {
+        let cut = self
+            .breaker
+            .as_ref()
+            .and_then(|breaker| self.tally.check(&**breaker, events));
+        cut.map_or(Ok(()), Err)
+    }
+
     /// A unary answer: one frame, whatever the tick.
-    pub(crate) fn unary(&mut self, events: Vec<Event>) -> Result<(), Cut> {
+    pub(crate) fn unary(&mut self, events: Vec<Event>) {
         self.timeline = Timeline::unary();
-        let at_us = self.first_us.unwrap_or_default();
-        if let Some(breaker) = &self.breaker
-            && let Some(cut) = self.tally.check(&**breaker, &events)
-        {
-            return Err(cut);
-        }
-        self.first_us = Some(at_us);
         self.timeline.push(0, events);
-        Ok(())
     }
 
     /// Whether the protocol's end marker has come.

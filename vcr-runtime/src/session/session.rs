@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::breaker::StreamBreaker;
 use super::ledger::Ledger;
@@ -11,7 +11,7 @@ use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
 use super::tape::{Found, Label, Role, Tape, Tapes};
 use crate::canon::{self, IgnorePaths};
-use crate::config::{Chaos, Environment, Jitter, Layer, Mode, ProjectFile, Settings};
+use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
@@ -42,6 +42,8 @@ pub(crate) struct Session {
     redactor: Arc<Redactor>,
     breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
     tapes: Mutex<Tapes>,
+    /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
+    own: OnceLock<Arc<Tape>>,
     ledger: Mutex<Ledger>,
     ended: AtomicBool,
     #[cfg(feature = "gateway")]
@@ -103,6 +105,7 @@ impl Session {
             redactor,
             breaker: Mutex::new(opening.breaker),
             tapes: Mutex::default(),
+            own: OnceLock::new(),
             ledger: Mutex::new(ledger),
             ended: AtomicBool::new(false),
             #[cfg(feature = "gateway")]
@@ -129,6 +132,11 @@ impl Session {
 
     pub(crate) fn set_breaker(&self, breaker: Arc<dyn StreamBreaker>) {
         *self.breaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(breaker);
+    }
+
+    /// Whether no call of this session goes to an upstream, unless its own metadata say so.
+    pub(crate) fn only_replays(&self) -> bool {
+        self.settings.effective_mode() == Mode::Replay
     }
 
     /// The full path of the test; only its package where there is no test.
@@ -173,7 +181,12 @@ impl Session {
     ) -> Result<Turn> {
         let tape = self.tape(settings, Some(request))?;
         let servable = |call: &crate::model::Call| check_shape(call, request, wire);
-        match tape.find(request, settings.matching, servable) {
+        // A recording that is being mended has no order yet.
+        let matching = match (tape.role, settings.matching) {
+            (Role::New, Matching::Sequential) => Matching::Keyed,
+            (_, matching) => matching,
+        };
+        match tape.find(request, matching, servable) {
             Ok(Found::Play(index, call)) => {
                 self.ledger().served += 1;
                 let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));
@@ -245,8 +258,22 @@ impl Session {
     }
 
     /// The cassette of a call, opened at its first use.
-    fn tape(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
+    fn tape(&self, settings: &Arc<Settings>, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
+        let own = Arc::ptr_eq(settings, &self.settings);
+        if let Some(tape) = self.own.get().filter(|_| own) {
+            return Ok(Arc::clone(tape));
+        }
+        let (tape, named) = self.named_tape(settings, request)?;
+        if own && named {
+            return Ok(Arc::clone(self.own.get_or_init(|| tape)));
+        }
+        Ok(tape)
+    }
+
+    /// The cassette by its name, and whether the name holds for every call with these settings.
+    fn named_tape(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<(Arc<Tape>, bool)> {
         let identity = Identity::resolve(&self.place, settings, self.environment)?;
+        let named = identity.scenario.is_some() || identity.filename.is_some();
         let path = identity.path(&auto(&identity, request))?;
         let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
         let role = match settings.effective_mode() {
@@ -257,7 +284,7 @@ impl Session {
             _ => Role::Replay,
         };
         if let Some(tape) = tapes.get(&(path.clone(), role)) {
-            return Ok(Arc::clone(tape));
+            return Ok((Arc::clone(tape), named));
         }
         let test = self.test();
         Registry::process().claim(&path, &test)?;
@@ -281,7 +308,7 @@ impl Session {
         tapes.insert((path, role), Arc::clone(&tape));
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
-        Ok(tape)
+        Ok((tape, named))
     }
 
     /// The session's own cassette; `None` when each call has an automatic one.

@@ -139,7 +139,7 @@ impl Session {
                     .leftovers()
                     .map(|index| (index, describe(cursor.key(index))))
                     .collect();
-                (left, cursor.calls().len())
+                (left, cursor.len())
             }) else {
                 continue;
             };
