@@ -14,6 +14,7 @@ mod protocol;
 mod redact;
 mod scope;
 mod session;
+mod verify;
 
 pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};
 pub use error::{Error, ErrorKind, Result};
@@ -28,3 +29,4 @@ pub use session::{
     ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Report, StreamBreaker, TokenQuota,
 };
 pub use vcr_macros::{test, vcr_test};
+pub use verify::{Difference, DifferenceKind, verify, verify_ignoring};

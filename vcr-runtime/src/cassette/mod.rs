@@ -7,6 +7,7 @@ mod journal;
 mod same;
 mod save;
 mod version;
+mod whole;
 
 pub(crate) use decode::take_of;
 pub(crate) use encode::{call_members, take_document};
@@ -15,3 +16,4 @@ pub(crate) use journal::Journal;
 pub(crate) use same::equal_but_for_ids_and_times;
 pub(crate) use save::{Head, Saved, save, side_path};
 pub(crate) use version::FormatVersion;
+pub(crate) use whole::{StoredTake, Whole};

@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod bedrock;
+mod custom;
 mod framing;
 mod ndjson;
 mod openai_chat;
@@ -12,9 +13,10 @@ mod rules;
 mod sse;
 mod wire;
 
+pub(crate) use custom::Providers;
 pub(crate) use framing::Framer;
 pub use paths::resolve;
-pub(crate) use plain::plain_request;
+pub(crate) use plain::{PLAIN, plain_request};
 pub use registry::Protocol;
 pub(crate) use registry::{find, provider_of, recognise, wires};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

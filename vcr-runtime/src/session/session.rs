@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
 use crate::model::CanonicalRequest;
-use crate::protocol::Wire;
+use crate::protocol::{Providers, Wire};
 use crate::redact::Redactor;
 
 /// Everything that a session is opened with.
@@ -37,6 +37,7 @@ pub(crate) struct Session {
     default_mode: Mode,
     pub(crate) start_paused: bool,
     project: Arc<ProjectFile>,
+    providers: Providers,
     environment: &'static Environment,
     settings: Arc<Settings>,
     redactor: Arc<Redactor>,
@@ -94,12 +95,14 @@ impl Session {
             ledger.note(format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}"));
         }
         let redactor = Arc::new(Redactor::new(&project.redact, environment)?);
+        let providers = Providers::of(&project)?;
         Ok(Self {
             place: opening.place,
             layers: opening.layers,
             default_mode: opening.default_mode,
             start_paused: opening.start_paused,
             project,
+            providers,
             environment,
             settings: Arc::new(settings),
             redactor,
@@ -120,6 +123,11 @@ impl Session {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The protocols that the project knows.
+    pub(crate) fn providers(&self) -> &Providers {
+        &self.providers
     }
 
     pub(crate) fn project(&self) -> &ProjectFile {

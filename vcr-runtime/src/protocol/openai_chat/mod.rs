@@ -14,4 +14,5 @@ mod tests;
 mod unary;
 mod words;
 
-pub(super) use chat::{NAME, OpenAiChat, PROVIDER};
+pub(super) use chat::{OpenAiChat, PATH, decoder, read_body, request_at};
+pub(super) use words::RULES;

@@ -11,7 +11,8 @@ const COMPLETION: &str = "completion_tokens";
 const TOTAL: &str = "total_tokens";
 
 /// The built-in table.
-pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded(include_str!("rules.toml")));
+pub(in crate::protocol) static RULES: LazyLock<Rules> =
+    LazyLock::new(|| Rules::embedded(include_str!("rules.toml")));
 
 /// Members that carry reasoning; of two in one delta the first is taken, the other then shows in the comparison.
 pub(super) const REASONING_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
