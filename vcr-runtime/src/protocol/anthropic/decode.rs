@@ -3,7 +3,7 @@ use crate::protocol::rules::{Field, StreamReader};
 use crate::protocol::{Decoder, Event, Tail, WireEvent};
 
 use super::blocks::Blocks;
-use super::template::usual_names;
+use super::template::{short_end, short_message, usual_names};
 use super::words::{RULES, event, usage_rest, write_usage};
 
 /// Reads the events of one streamed answer: the rules say what is what, the template is learnt here from the rest.
@@ -111,7 +111,7 @@ impl MessagesDecoder {
             if let Some(Json::Object(start)) = message.get_mut("usage") {
                 (*start, late) = usage_rest(start, &written);
             }
-            message
+            short_message(message)
         });
         template.push("message", message);
         if let Some(mut end) = self.end.clone() {
@@ -119,7 +119,7 @@ impl MessagesDecoder {
                 let late: Vec<&str> = late.iter().filter_map(Json::as_str).collect();
                 end.push("usage", usage_names(names, usual_names(&written, &late)));
             }
-            template.push("end", end);
+            template.push("end", short_end(end, self.message.as_ref()));
         }
         if !late.is_empty() {
             template.push("usage_late", late);

@@ -31,7 +31,7 @@ pub(super) fn stream(answer: &Answer<'_>) -> Vec<(usize, Json)> {
     }
     painter.frames();
     let ended = match template.is_stream() {
-        true => template.members("end").is_some(),
+        true => template.end().is_some(),
         // An answer that failed has no end, unless it says so.
         false => answer.boundary.is_none() || answer.frames.iter().any(|frame| frame.finish_reason.is_some()),
     };
@@ -73,7 +73,7 @@ pub(crate) fn content(frames: &[Frame], template: Option<&Json>, own: bool) -> V
 fn start_message(answer: &Answer<'_>, template: Template<'_>) -> Option<Json> {
     let usage = template.start_usage(answer.usage);
     if template.is_stream() {
-        let mut message = template.members("message")?.clone();
+        let mut message = template.message()?;
         if message
             .get("usage")
             .is_some_and(|usage| usage.as_object().is_some())
@@ -111,34 +111,29 @@ fn end(answer: &Answer<'_>, template: Template<'_>) -> Json {
         .iter()
         .rev()
         .find_map(|frame| native_reason(frame, template.is_own()));
-    let own = template.members("end");
+    let mut own = template.end();
     let mut members = Object::new();
     members.push("type", event::MESSAGE_DELTA);
     let mut delta = Object::new();
     delta.push("stop_reason", reason);
-    match own.map(|own| own.get("delta")) {
-        Some(rest) => delta.0.extend(
-            rest.and_then(Json::as_object)
-                .into_iter()
-                .flat_map(Object::iter)
-                .cloned(),
-        ),
+    match own.as_mut().map(|own| own.remove("delta")) {
+        Some(Some(Json::Object(rest))) => delta.0.extend(rest),
+        Some(_) => {}
         None => {
-            let sequence = template
-                .members("body")
-                .and_then(|body| body.get("stop_sequence"));
-            delta.push("stop_sequence", sequence.cloned());
+            let body = template.members("body");
+            delta.push(
+                "stop_sequence",
+                body.and_then(|body| body.get("stop_sequence")).cloned(),
+            );
         }
     }
     members.push("delta", delta);
     if let Some(usage) = template.end_usage(answer.usage) {
         members.push("usage", usage);
     }
-    for (name, value) in own.into_iter().flat_map(Object::iter) {
-        if name != "delta" && name != "usage" {
-            members.push(name.clone(), value.clone());
-        }
-    }
+    members
+        .0
+        .extend(own.into_iter().flatten().filter(|(name, _)| name != "usage"));
     Json::Object(members)
 }
 

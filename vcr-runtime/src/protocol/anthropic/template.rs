@@ -2,16 +2,15 @@
 //!
 //! ```json
 //! {
-//!   "message": {"id": "…", "type": "message", "role": "assistant", "model": "…", "content": [], "stop_reason": null,
-//!               "stop_sequence": null, "usage": {"output_tokens": 1}},
-//!   "end":     {"delta": {"stop_sequence": null}, "usage": true},
+//!   "message": {"id": "…", "model": "…", "usage": {"output_tokens": 1}},
+//!   "end":     true,
 //!   "tool":    {"caller": {"type": "direct"}}
 //! }
 //! ```
 //!
-//! of a stream: the message that it starts with (`null` when it starts with none; its `usage` has only the members
-//! that the final one has otherwise), and the event that ends it (its `usage` is `true` when it repeats the usual
-//! counts, else their names). `usage_late` names members that only the end has. `text`, `thinking` and `tool` are the members that blocks have besides the canonical ones; `error` is the
+//! of a stream: the message that it starts with (`null` when it starts with none; less what every message starts with; its
+//! `usage` has only the members that the final one has otherwise), and the event that ends it (its `usage` is `true` when
+//! it repeats the usual counts, else their names; its `delta` is left out when it only repeats the nulls of the message). `usage_late` names members that only the end has. `text`, `thinking` and `tool` are the members that blocks have besides the canonical ones; `error` is the
 //! payload of an error, event or body; `"done": false` says that no `message_stop` came, `closed` that the last block
 //! had ended all the same, `open` is a block in which the stream broke off before the block said anything.
 //!
@@ -27,6 +26,8 @@ use super::words::{CUMULATIVE, OUTPUT_TOKENS, usage_rest, write_usage};
 pub(super) const CONTENT: &str = "$content";
 pub(super) const STOP_REASON: &str = "$stop_reason";
 pub(super) const USAGE: &str = "$usage";
+/// The member that holds the whole body of an HTTP error.
+pub(super) const ERROR_BODY: &str = "error_body";
 
 /// A template to render from; none, or one of another protocol, says nothing.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +38,7 @@ pub(super) struct Template<'a> {
 impl<'a> Template<'a> {
     pub(super) fn of(answer: &Answer<'a>) -> Self {
         let is_ours = |json: &&Json| {
-            ["message", "body", "error"]
+            ["message", "body", ERROR_BODY]
                 .iter()
                 .any(|name| json.get(name).is_some())
         };
@@ -62,6 +63,24 @@ impl<'a> Template<'a> {
     /// Whether the answer was recorded as a stream.
     pub(super) fn is_stream(&self) -> bool {
         self.get("message").is_some()
+    }
+
+    /// The message that the stream starts with.
+    pub(super) fn message(&self) -> Option<Object> {
+        self.members("message").map(whole_message)
+    }
+
+    /// The event that ends the message, less its type.
+    pub(super) fn end(&self) -> Option<Object> {
+        let mut end = match self.get("end")? {
+            Json::Object(end) => end.clone(),
+            Json::Bool(true) => [("usage".to_owned(), true.into())].into_iter().collect(),
+            _ => return None,
+        };
+        if end.get("delta").is_none() {
+            end.push("delta", nulls(&self.message().unwrap_or_default()));
+        }
+        Some(end)
     }
 
     /// A member that is `true` or `false`; absent it is `usual`.
@@ -107,17 +126,80 @@ impl<'a> Template<'a> {
             end.push(OUTPUT_TOKENS, usage.map_or(0, |usage| usage.completion_tokens));
             return Some(end);
         }
-        let names: Vec<&str> = match self.members("end")?.get("usage")? {
-            Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
-            _ => usual_names(&wire, &names(self.json, "usage_late")),
+        let names: Vec<String> = match self.end()?.get("usage")? {
+            Json::Array(names) => names.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            _ => usual_names(&wire, &names(self.json, "usage_late"))
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         };
         let mut end = Object::new();
         for name in names {
-            if let Some(value) = wire.get(name) {
-                end.push(name, value.clone());
+            if let Some(value) = wire.get(&name).cloned() {
+                end.push(name, value);
             }
         }
         Some(end)
+    }
+}
+
+/// What every message starts with, besides its identity and its usage.
+fn beginning() -> [(&'static str, Json); 5] {
+    [
+        ("type", "message".into()),
+        ("role", "assistant".into()),
+        ("content", Vec::new().into()),
+        ("stop_reason", Json::Null),
+        ("stop_sequence", Json::Null),
+    ]
+}
+
+/// A message without its beginning. One that begins otherwise keeps all members, which tells the two apart.
+pub(super) fn short_message(mut message: Object) -> Object {
+    if beginning()
+        .iter()
+        .all(|(name, value)| message.get(name) == Some(value))
+    {
+        beginning()
+            .iter()
+            .for_each(|(name, _)| drop(message.remove(name)));
+    }
+    message
+}
+
+fn whole_message(short: &Object) -> Object {
+    if beginning().iter().any(|(name, _)| short.get(name).is_some()) {
+        return short.clone();
+    }
+    let mut members: Vec<(String, Json)> = short.iter().cloned().collect();
+    let beginning = beginning().map(|(name, value)| (name.to_owned(), value));
+    // As the provider has it: the identity first, the usage last.
+    let at = usize::from(members.first().is_some_and(|(name, _)| name == "id"));
+    let until = members.len() - usize::from(members.last().is_some_and(|(name, _)| name == "usage"));
+    let (head, tail) = beginning.split_at(2);
+    members.splice(until.max(at)..until.max(at), tail.iter().cloned());
+    members.splice(at..at, head.iter().cloned());
+    Object(members)
+}
+
+/// What the end of a stream repeats of the message's beginning.
+fn nulls(message: &Object) -> Object {
+    let is_stop = |(name, value): &&(String, Json)| {
+        value.is_null() && ["stop_sequence", "stop_details"].contains(&name.as_str())
+    };
+    message.iter().filter(is_stop).cloned().collect()
+}
+
+/// A stream's end without what is usual; `message` is the one it started with.
+pub(super) fn short_end(mut end: Object, message: Option<&Object>) -> Json {
+    let usual = nulls(message.unwrap_or(&Object::new()));
+    let same = |delta: &Json| crate::canon::equivalent(delta, &Json::Object(usual.clone()));
+    if end.get("delta").is_some_and(same) {
+        end.remove("delta");
+    }
+    match end.0.as_slice() {
+        [(name, Json::Bool(true))] if name == "usage" => true.into(),
+        _ => end.into(),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::protocol::rules::Reader;
 use crate::protocol::{Answer, Event, Tail};
 
 use super::blocks::Blocks;
-use super::template::{CONTENT, STOP_REASON, Template, USAGE, note_usage};
+use super::template::{CONTENT, ERROR_BODY, STOP_REASON, Template, USAGE, note_usage};
 use super::words::{RULES, event, native_reason, write_usage};
 use super::{assemble, error, render};
 
@@ -13,7 +13,7 @@ pub(super) fn read(status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
     let mut template = Object::new();
     if status >= 400 || body.get("type").and_then(Json::as_str) == Some(event::ERROR) {
         out.push(Event::Error(RULES.error((status >= 400).then_some(status), body)));
-        template.push("error", body.clone());
+        template.push(ERROR_BODY, body.clone());
         return tail(template, None);
     }
     let mut reading = Reading::new();
@@ -112,7 +112,8 @@ pub(super) fn render(answer: &Answer<'_>) -> Json {
     if let Some(body) = template.get("body") {
         return fill(body.clone(), answer, template);
     }
-    match (template.get("error"), answer.boundary) {
+    let failure = template.get(ERROR_BODY).or_else(|| template.get("error"));
+    match (failure, answer.boundary) {
         (Some(body), Some(boundary)) => error::with_message(body.clone(), boundary),
         (Some(body), None) => body.clone(),
         // A failure in the middle of a stream is, told in one piece, a failure.

@@ -115,13 +115,19 @@ fn failures_are_told_unless_the_transport_failed() {
 #[test]
 fn templates_of_other_protocols_say_nothing() {
     let frames = frames();
-    let template = parse(r#"{"chunk":{"id":"chatcmpl-1"},"choices":[]}"#).unwrap();
-    let with = Answer {
-        template: Some(&template),
-        ..answer(&frames, None, None)
-    };
-    assert_eq!(
-        Messages.render_stream(&with),
-        Messages.render_stream(&answer(&frames, None, None))
-    );
+    for template in [
+        r#"{"chunk":{"id":"chatcmpl-1"},"error":{"error":{"message":"m"}}}"#,
+        r#"{"choices":[],"usage":"$usage"}"#,
+        r#"{"error":{"message":"m","type":"t"}}"#,
+        r#"{"converse":{"output":{}}}"#,
+    ] {
+        let template = parse(template).unwrap();
+        let with = Answer {
+            template: Some(&template),
+            ..answer(&frames, None, None)
+        };
+        let without = answer(&frames, None, None);
+        assert_eq!(Messages.render_stream(&with), Messages.render_stream(&without));
+        assert_eq!(Messages.render_unary(&with), Messages.render_unary(&without));
+    }
 }

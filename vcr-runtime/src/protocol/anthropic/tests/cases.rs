@@ -459,3 +459,17 @@ fn error_bodies_come_back() {
         );
     }
 }
+
+#[test]
+fn what_every_stream_has_is_in_no_template() {
+    let usual = blocks(&[(TEXT, &[r#"{"type":"text_delta","text":"a"}"#])], "end_turn");
+    let usual = usual.replace(
+        r#""usage":{"output_tokens":5}"#,
+        r#""usage":{"input_tokens":3,"cache_creation_input_tokens":0,"cache_read_input_tokens":20,"output_tokens":5}"#,
+    );
+    told(&usual);
+    assert_eq!(
+        record_text(&usual).template(),
+        r#"{"message":{"id":"msg_1","model":"claude-x","usage":{"output_tokens":1}},"end":true}"#
+    );
+}
