@@ -1,5 +1,6 @@
 //! Anthropic Messages and Bedrock through the gateway: recorded from a scripted upstream, replayed without one.
 #![cfg(feature = "gateway")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
