@@ -1,5 +1,7 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
+mod anthropic;
+mod bedrock;
 mod custom;
 mod framing;
 mod ndjson;
