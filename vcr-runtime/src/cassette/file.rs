@@ -120,7 +120,7 @@ pub(crate) fn owner(path: &Path) -> Result<Option<String>> {
     Ok(outline(path, &text, None)?.test)
 }
 
-fn parser(text: &str) -> Parser<'_> {
+pub(super) fn parser(text: &str) -> Parser<'_> {
     Parser::new(
         text,
         Limits {
@@ -158,7 +158,7 @@ pub(super) fn missing(path: &Path) -> Error {
     let directory_exists = path.parent().is_some_and(Path::is_dir);
     let mut message = format!("there is no cassette {}", path.display());
     if !directory_exists {
-        message.push_str(" (nor its directory; an archived test run must carry the fixtures along)");
+        message.push_str(" (nor its directory: a test binary that was moved needs its fixtures moved along)");
     }
     Error::new(
         ErrorKind::CassetteMissing,
@@ -246,7 +246,7 @@ fn check_version(path: &Path, version: FormatVersion) -> Result<()> {
     .at(path))
 }
 
-fn broken(path: &Path, message: &str) -> Error {
+pub(super) fn broken(path: &Path, message: &str) -> Error {
     Error::new(
         ErrorKind::CassetteBroken,
         format!("{} is no readable cassette: {message}", path.display()),
@@ -255,11 +255,11 @@ fn broken(path: &Path, message: &str) -> Error {
     .at(path)
 }
 
-fn syntax(path: &Path, error: &JsonError) -> Error {
+pub(super) fn syntax(path: &Path, error: &JsonError) -> Error {
     broken(path, &error.to_string()).at_line(error.line, error.column)
 }
 
-fn misfit(path: &Path, text: &str, wrong: Wrong) -> Error {
+pub(super) fn misfit(path: &Path, text: &str, wrong: Wrong) -> Error {
     let place = wrong.path_text();
     match locate(text, &wrong.path) {
         Some((line, column)) => broken(
@@ -348,7 +348,7 @@ mod tests {
             ),
             (
                 "{\n<<<<<<< ours\n}",
-                "f.json is no readable cassette: expected a member name in quotes at line 2 column 1",
+                "f.json is no readable cassette: there is a merge-conflict marker at line 2 column 1",
             ),
             (
                 "{}",

@@ -10,11 +10,12 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use super::layer::{self, Key, Layer};
 use super::nearest::hint;
+use super::providers::ProviderTable;
 use super::{Environment, Mode, Settings};
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "vcr.toml";
-const TABLES: [&str; 2] = ["redact", "upstreams"];
+const TABLES: [&str; 3] = ["providers", "redact", "upstreams"];
 
 /// `vcr.toml` beside Cargo.toml: what a project sets once.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,8 @@ pub(crate) struct ProjectFile {
     pub(crate) redact: RedactRules,
     /// Name to base address, without a trailing slash.
     pub(crate) upstreams: BTreeMap<String, String>,
+    /// Providers of the project's own, by name.
+    pub(crate) providers: BTreeMap<String, ProviderTable>,
 }
 
 /// What a project adds to the built-in redaction, and what it takes back.
@@ -83,6 +86,7 @@ impl ProjectFile {
         for (name, value) in document.get_ref() {
             match name.get_ref().as_ref() {
                 "redact" => file.redact = reader.redact(value)?,
+                "providers" => file.providers = reader.providers(value)?,
                 "upstreams" => file.upstreams = reader.upstreams(value)?,
                 _ => reader.setting(name, value, &mut file.layer)?,
             }
@@ -98,22 +102,27 @@ impl ProjectFile {
     }
 }
 
-type Value<'a> = Spanned<DeValue<'a>>;
+pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
 /// One file on its way in: places become lines.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     text: &'a str,
-    path: &'a Path,
+    pub(super) path: &'a Path,
 }
 
 impl Reader<'_> {
-    fn position(&self, span: &Range<usize>) -> (usize, usize) {
+    pub(super) fn position(&self, span: &Range<usize>) -> (usize, usize) {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line = before.rsplit('\n').next().unwrap_or_default();
         (before.matches('\n').count() + 1, line.chars().count() + 1)
     }
 
-    fn error(&self, span: Range<usize>, problem: impl fmt::Display, advice: impl Into<String>) -> Error {
+    pub(super) fn error(
+        &self,
+        span: Range<usize>,
+        problem: impl fmt::Display,
+        advice: impl Into<String>,
+    ) -> Error {
         let (line, column) = self.position(&span);
         let message = format!("{} line {line}: {problem}", self.path.display());
         Error::new(ErrorKind::Config, message, advice)
@@ -121,7 +130,7 @@ impl Reader<'_> {
             .at_line(line, column)
     }
 
-    fn unknown<'k>(
+    pub(super) fn unknown<'k>(
         &self,
         name: &Spanned<DeString<'_>>,
         known: impl Iterator<Item = &'k str> + Clone,
@@ -176,12 +185,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn texts(&self, name: &str, value: &Value<'_>) -> Result<Vec<String>> {
+    pub(super) fn texts(&self, name: &str, value: &Value<'_>) -> Result<Vec<String>> {
         self.spanned_texts(name, value)
             .map(|texts| texts.into_iter().map(|(_, text)| text).collect())
     }
 
-    fn spanned_texts(&self, name: &str, value: &Value<'_>) -> Result<Vec<(Range<usize>, String)>> {
+    pub(super) fn spanned_texts(&self, name: &str, value: &Value<'_>) -> Result<Vec<(Range<usize>, String)>> {
         let refuse = |span| {
             self.error(
                 span,
@@ -201,7 +210,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn table<'v, 'a>(&self, name: &str, value: &'v Value<'a>) -> Result<&'v DeTable<'a>> {
+    pub(super) fn table<'v, 'a>(&self, name: &str, value: &'v Value<'a>) -> Result<&'v DeTable<'a>> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),
             _ => Err(self.error(
@@ -273,25 +282,31 @@ impl Reader<'_> {
     fn upstreams(&self, value: &Value<'_>) -> Result<BTreeMap<String, String>> {
         let mut upstreams = BTreeMap::new();
         for (name, value) in self.table("upstreams", value)? {
-            let address = match value.get_ref() {
-                DeValue::String(text) => text.trim().trim_end_matches('/'),
-                _ => "",
-            };
-            let rest = address
-                .strip_prefix("https://")
-                .or_else(|| address.strip_prefix("http://"))
-                .unwrap_or_default();
-            // No credentials and no query in a file that is committed.
-            if rest.is_empty() || rest.contains(['@', '?', '#', ' ']) {
-                return Err(self.error(
-                    value.span(),
-                    format_args!("the upstream `{}` has no usable address", name.get_ref()),
-                    "write `https://host/path`, without user, query or fragment",
-                ));
-            }
-            upstreams.insert(name.get_ref().as_ref().to_owned(), address.to_owned());
+            let what = format!("the upstream `{}`", name.get_ref());
+            upstreams.insert(name.get_ref().as_ref().to_owned(), self.address(&what, value)?);
         }
         Ok(upstreams)
+    }
+
+    /// A base address without a slash at its end.
+    pub(super) fn address(&self, what: &str, value: &Value<'_>) -> Result<String> {
+        let address = match value.get_ref() {
+            DeValue::String(text) => text.trim().trim_end_matches('/'),
+            _ => "",
+        };
+        let rest = address
+            .strip_prefix("https://")
+            .or_else(|| address.strip_prefix("http://"))
+            .unwrap_or_default();
+        // No credentials and no query in a file that is committed.
+        if rest.is_empty() || rest.contains(['@', '?', '#', ' ']) {
+            return Err(self.error(
+                value.span(),
+                format_args!("{what} has no usable address"),
+                "write `https://host/path`, without user, query or fragment",
+            ));
+        }
+        Ok(address.to_owned())
     }
 }
 

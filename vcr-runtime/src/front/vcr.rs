@@ -153,13 +153,17 @@ mod gateway {
             Ok(format!("http://{}/{}", self.gateway()?.addr(), protocol.prefix()))
         }
 
-        /// The base URL of the gateway for any other upstream, such as `https://openrouter.ai/api/v1`.
+        /// The base URL of the gateway for any other upstream, such as `https://openrouter.ai/api/v1`, or for one that
+        /// `vcr.toml` names below `[providers]` or `[upstreams]`.
         ///
         /// # Errors
         /// As [`base_url`](Self::base_url), and [`ErrorKind::Config`] when `upstream` is no `http` or `https` URL.
         pub fn base_url_for(&self, upstream: &str) -> Result<String> {
             let gateway = self.gateway()?;
-            let number = gateway.add_upstream(upstream)?;
+            let project = self.session.project();
+            let own = project.providers.get(upstream).map(|provider| &provider.base_url);
+            let named = own.or_else(|| project.upstreams.get(upstream));
+            let number = gateway.add_upstream(named.map_or(upstream, String::as_str))?;
             Ok(format!("http://{}/up/{number}", gateway.addr()))
         }
 

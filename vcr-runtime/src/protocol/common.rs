@@ -3,8 +3,7 @@
 use crate::json::{Json, Object, parse};
 use crate::model::{Boundary, BoundaryKind};
 
-/// First in the parameters, there or not, as the cassette format has it.
-pub(super) const LEADING: [&str; 3] = ["temperature", "max_tokens", "stream"];
+use super::request_body::LEADING;
 
 /// Names that recordings give to failures of the transport; those are replayed as such, not told in the stream.
 const TRANSPORT: [&str; 4] = ["connect", "timeout", "reset", "body"];
@@ -34,11 +33,6 @@ pub(super) fn stated<'a>(
         let placeholder = LEADING.contains(&name.as_str()) && value.is_null();
         !placeholder && !skipped.contains(&name.as_str())
     })
-}
-
-/// Members that steer this tool; no provider may see or be matched by them.
-pub(super) fn is_control(name: &str) -> bool {
-    name == "vcr" || name.starts_with("vcr_")
 }
 
 /// The document of an argument text; `None` for an empty one.

@@ -1,6 +1,9 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
+mod anthropic;
+mod bedrock;
 mod common;
+mod custom;
 mod delivery;
 mod framing;
 mod gemini;
@@ -8,19 +11,24 @@ mod json_array;
 mod ndjson;
 mod ollama;
 mod openai_chat;
+mod openai_embeddings;
+mod openai_responses;
 mod paths;
 mod plain;
 mod registry;
+mod request_body;
 mod rules;
 mod sse;
 #[cfg(test)]
 mod testing;
+mod usage_slot;
 mod wire;
 
+pub(crate) use custom::Providers;
 pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;
 pub use paths::resolve;
-pub(crate) use plain::plain_request;
+pub(crate) use plain::{PLAIN, plain_request};
 pub use registry::Protocol;
 pub(crate) use registry::{find, provider_of, recognise, wires};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

@@ -1,6 +1,10 @@
+use super::anthropic::Messages;
+use super::bedrock::Converse;
 use super::gemini::Gemini;
 use super::ollama;
 use super::openai_chat::OpenAiChat;
+use super::openai_embeddings::OpenAiEmbeddings;
+use super::openai_responses::OpenAiResponses;
 use super::{HttpRequest, Wire};
 use crate::model::CanonicalRequest;
 
@@ -10,6 +14,8 @@ use crate::model::CanonicalRequest;
 pub enum Protocol {
     /// `OpenAI` chat completions, and everything that speaks like it.
     OpenAi,
+    /// Anthropic Messages; clients add `/v1/messages` to its base.
+    Anthropic,
     /// Google's `generateContent`, on the Gemini API; for Vertex AI name its base with `base_url_for`.
     Gemini,
     /// Ollama's own API.
@@ -34,6 +40,12 @@ const PROTOCOLS: &[Entry] = &[
         provider: "openai",
     },
     Entry {
+        protocol: Protocol::Anthropic,
+        prefix: "anthropic",
+        upstream: "https://api.anthropic.com",
+        provider: "anthropic",
+    },
+    Entry {
         protocol: Protocol::Gemini,
         prefix: "gemini",
         upstream: "https://generativelanguage.googleapis.com",
@@ -48,7 +60,16 @@ const PROTOCOLS: &[Entry] = &[
 ];
 
 /// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[&OpenAiChat, &Gemini, &ollama::CHAT, &ollama::GENERATE];
+static WIRES: &[&dyn Wire] = &[
+    &OpenAiChat,
+    &OpenAiResponses,
+    &OpenAiEmbeddings,
+    &Messages,
+    &Converse,
+    &Gemini,
+    &ollama::CHAT,
+    &ollama::GENERATE,
+];
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.
@@ -197,7 +218,7 @@ mod tests {
         let (wire, request) = recognise(&http).unwrap();
         assert_eq!((wire.name(), request.model.as_str()), ("openai-chat", "m"));
         let other = HttpRequest {
-            path: "/v1/embeddings",
+            path: "/v1/moderations",
             ..http
         };
         assert!(recognise(&other).is_none());

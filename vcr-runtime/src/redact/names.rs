@@ -37,7 +37,9 @@ impl Names {
             letters[length] = byte.to_ascii_lowercase();
             length += 1;
         }
-        self.0.binary_search_by(|known| known.as_bytes().cmp(&letters[..length])).is_ok()
+        self.0
+            .binary_search_by(|known| known.as_bytes().cmp(&letters[..length]))
+            .is_ok()
     }
 }
 

@@ -28,11 +28,14 @@ impl Session {
         http: &HttpRequest<'_>,
         headers: &[(String, String)],
     ) -> HttpTurn {
-        let (wire, mut request): (Option<&'static dyn Wire>, _) = match protocol::recognise(http) {
+        let known = self.providers().recognise(&upstream.base, http);
+        let (wire, mut request): (Option<&'static dyn Wire>, _) = match known {
             Some((wire, request)) => (Some(wire), request),
             None => (None, protocol::plain_request(http)),
         };
-        if !upstream.provider.is_empty() {
+        // A provider of the project's own has the name that the project gave it.
+        let is_own = wire.is_some_and(|wire| protocol::find(wire.name()).is_none());
+        if !upstream.provider.is_empty() && !is_own {
             request.provider.clone_from(&upstream.provider);
         }
         let live = request.clone();

@@ -25,7 +25,8 @@ pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, Token
 pub(crate) use exchange::{End, Exchange, HttpTurn, Pace, Playback, PlaybackBody, Recording, Upstream};
 pub(crate) use failure::is_failure;
 pub use failure::{Failure, FailureCategory};
-pub(crate) use play::Played;
+pub(crate) use http_recorder::TRANSPORT;
+pub(crate) use play::{Played, is_streamed};
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};
 pub(crate) use session::{Opening, Session, Turn};

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
 use crate::model::CanonicalRequest;
-use crate::protocol::Wire;
+use crate::protocol::{Providers, Wire};
 use crate::redact::Redactor;
 
 /// Everything that a session is opened with.
@@ -37,6 +37,7 @@ pub(crate) struct Session {
     default_mode: Mode,
     pub(crate) start_paused: bool,
     project: Arc<ProjectFile>,
+    providers: Providers,
     environment: &'static Environment,
     settings: Arc<Settings>,
     redactor: Arc<Redactor>,
@@ -94,12 +95,14 @@ impl Session {
             ledger.note(format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}"));
         }
         let redactor = Arc::new(Redactor::new(&project.redact, environment)?);
+        let providers = Providers::of(&project)?;
         Ok(Self {
             place: opening.place,
             layers: opening.layers,
             default_mode: opening.default_mode,
             start_paused: opening.start_paused,
             project,
+            providers,
             environment,
             settings: Arc::new(settings),
             redactor,
@@ -120,6 +123,11 @@ impl Session {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The protocols that the project knows.
+    pub(crate) fn providers(&self) -> &Providers {
+        &self.providers
     }
 
     pub(crate) fn project(&self) -> &ProjectFile {
@@ -271,7 +279,11 @@ impl Session {
     }
 
     /// The cassette by its name, and whether the name holds for every call with these settings.
-    fn named_tape(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<(Arc<Tape>, bool)> {
+    fn named_tape(
+        &self,
+        settings: &Settings,
+        request: Option<&CanonicalRequest>,
+    ) -> Result<(Arc<Tape>, bool)> {
         let identity = Identity::resolve(&self.place, settings, self.environment)?;
         let named = identity.scenario.is_some() || identity.filename.is_some();
         let path = identity.path(&auto(&identity, request))?;
@@ -291,6 +303,7 @@ impl Session {
         let label = Label {
             scenario: identity.scenario.unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
+            filter: self.place.filter(),
         };
         let pin = pin(settings, &label.scenario, &path)?;
         let ignore = IgnorePaths::parse(&settings.ignore)?;

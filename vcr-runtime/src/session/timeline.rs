@@ -219,7 +219,8 @@ impl Timeline {
         {
             self.flush();
         }
-        self.open_at_us = at_us;
+        // Tool calls of a choice that never ended may have come before frames that are written already.
+        self.open_at_us = self.open_at_us.max(at_us);
         let index = self
             .open
             .iter()
@@ -238,10 +239,8 @@ impl Timeline {
         if self.open.is_empty() {
             return;
         }
-        // Tool calls of a choice that never ended come after what was written since.
-        let at_us = self.open_at_us.max(self.written_us);
-        let mut delta_us = at_us - self.written_us;
-        self.written_us = at_us;
+        let mut delta_us = self.open_at_us - self.written_us;
+        self.written_us = self.open_at_us;
         self.begun = true;
         for mut frame in self.open.drain(..) {
             frame.delta_us = std::mem::take(&mut delta_us);
@@ -368,13 +367,11 @@ mod tests {
     }
 
     #[test]
-    fn tool_calls_of_a_cut_stream_may_be_older_than_its_text() {
+    fn tool_calls_that_were_cut_stand_after_what_came_later() {
         let mut timeline = Timeline::new(0);
-        timeline.push(1, [tool(0, Some("a"), "{}")]);
-        timeline.push(5, [text("later")]);
-        let frames = timeline.finish().frames;
-        assert_eq!(shape(&frames), [(5, "later", None), (0, "", None)]);
-        assert_eq!(frames[1].tool_calls.len(), 1);
+        timeline.push(10, [tool(0, Some("x"), "{")]);
+        timeline.push(30, [text("a")]);
+        assert_eq!(shape(&timeline.finish().frames), [(30, "a", None), (0, "", None)]);
     }
 
     #[test]

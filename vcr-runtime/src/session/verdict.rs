@@ -171,6 +171,13 @@ impl Session {
             report.unused = all;
             return None;
         }
+        let alive = self.ledger().alive;
+        if alive > 0 {
+            let tasks = count(alive, "task");
+            text.push_str(&format!(
+                "\n  alive     {tasks} when the test ended; those of an HTTP client's connections count too"
+            ));
+        }
         let test = self.test();
         let filter = self.place.filter();
         let verb = if all == 1 { "was" } else { "were" };

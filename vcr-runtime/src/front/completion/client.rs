@@ -85,10 +85,14 @@ impl Client {
         match access(self.session.as_ref(), &control)? {
             Access::Live => Ok((Turn::Live, None)),
             // In replay nothing goes to the upstream, so the request is not needed twice.
-            Access::Session(session) if control.is_empty() && session.only_replays() => {
-                Ok((session.begin(std::mem::take(request).into_canonical(), None, &control)?, None))
-            }
-            Access::Session(session) => Ok((session.begin(request.clone().into_canonical(), None, &control)?, None)),
+            Access::Session(session) if control.is_empty() && session.only_replays() => Ok((
+                session.begin(std::mem::take(request).into_canonical(), None, &control)?,
+                None,
+            )),
+            Access::Session(session) => Ok((
+                session.begin(request.clone().into_canonical(), None, &control)?,
+                None,
+            )),
             Access::OneCall(own) => {
                 let turn = own.0.begin(request.clone().into_canonical(), None, &control)?;
                 Ok((turn, Some(own)))

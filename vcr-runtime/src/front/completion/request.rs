@@ -164,12 +164,24 @@ impl Request {
         let (provider, model) = self.split();
         let (provider, model) = (provider.to_owned(), model.to_owned());
         let mut parameters = Object(Vec::with_capacity(self.parameters.len() + 3));
-        parameters.push("temperature", self.parameters.remove("temperature").unwrap_or_default());
-        parameters.push("max_tokens", self.parameters.remove("max_tokens").unwrap_or_default());
+        parameters.push(
+            "temperature",
+            self.parameters.remove("temperature").unwrap_or_default(),
+        );
+        parameters.push(
+            "max_tokens",
+            self.parameters.remove("max_tokens").unwrap_or_default(),
+        );
         parameters.push("stream", self.stream);
         self.parameters.remove("stream");
         parameters.0.append(&mut self.parameters.0);
-        CanonicalRequest { protocol: PROTOCOL.to_owned(), model, provider, messages: self.messages, parameters }
+        CanonicalRequest {
+            protocol: PROTOCOL.to_owned(),
+            model,
+            provider,
+            messages: self.messages,
+            parameters,
+        }
     }
 }
 
@@ -199,7 +211,10 @@ mod tests {
             .user("hi")
             .metadata("vcr_scenario", "x")
             .metadata("trace", 1);
-        assert_eq!(request.clone().into_canonical(), Request::new("m").user("hi").into_canonical());
+        assert_eq!(
+            request.clone().into_canonical(),
+            Request::new("m").user("hi").into_canonical()
+        );
         assert_eq!(request.control().len(), 1);
         assert_eq!(
             request.body(),

@@ -154,13 +154,18 @@ impl Replayed {
             self.next += 1;
             return Poll::Ready(Some(Ok(frame)));
         }
-        std::task::ready!(self.end(context, usage)).map_or(Poll::Ready(None), |error| Poll::Ready(Some(Err(error))))
+        std::task::ready!(self.end(context, usage))
+            .map_or(Poll::Ready(None), |error| Poll::Ready(Some(Err(error))))
     }
 
     /// After the last frame: the error that ended the answer, or the token counts.
     #[cold]
     fn end(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Poll<Option<CallError>> {
-        let failure = self.call.boundary.as_ref().filter(|boundary| is_failure(boundary));
+        let failure = self
+            .call
+            .boundary
+            .as_ref()
+            .filter(|boundary| is_failure(boundary));
         let Some(failure) = failure.map(Failure::from_boundary) else {
             *usage = self.call.usage.take();
             return Poll::Ready(None);

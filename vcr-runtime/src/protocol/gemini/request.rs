@@ -1,9 +1,10 @@
 //! Requests. The model, and whether the answer is a stream, stand in the path.
 
-use crate::json::{Json, Object, parse};
+use crate::json::{Json, Object};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
-use crate::protocol::common::{is_control, leading, object, stated};
+use crate::protocol::common::{leading, object, stated};
+use crate::protocol::request_body::{is_control, posted};
 
 use super::generate::NAME;
 
@@ -21,13 +22,8 @@ const ARRAY: &str = "json";
 /// Reads a request; `None` when it is something else.
 pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
     let (path, method) = http.path.rsplit_once(':')?;
-    if http.method != "POST" || !(method == UNARY || method == STREAMED) {
-        return None;
-    }
-    let text = std::str::from_utf8(http.body).ok()?;
-    let Json::Object(mut body) = parse(text.trim_start_matches('\u{FEFF}')).ok()? else {
-        return None;
-    };
+    let end = [UNARY, STREAMED].into_iter().find(|end| *end == method)?;
+    let mut body = posted(http, end)?;
     let mut messages: Vec<Json> = system(&mut body).into_iter().collect();
     match body.remove(CONTENTS)? {
         Json::Array(contents) => messages.extend(contents),

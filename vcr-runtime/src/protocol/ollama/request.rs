@@ -1,9 +1,10 @@
 //! Requests. `stream` is true when absent; nothing else has a default that matters here.
 
-use crate::json::{Json, Object, parse};
+use crate::json::{Json, Object};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
-use crate::protocol::common::{is_control, leading, object, stated};
+use crate::protocol::common::{leading, object, stated};
+use crate::protocol::request_body::{is_control, posted};
 
 use super::endpoint::{Endpoint, PROVIDER};
 
@@ -16,13 +17,7 @@ const IMAGES: &str = "images";
 
 /// Reads a request to `endpoint`; `None` when it is something else.
 pub(super) fn canonical(endpoint: &Endpoint, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
-    if http.method != "POST" || !http.path.ends_with(endpoint.path) {
-        return None;
-    }
-    let text = std::str::from_utf8(http.body).ok()?;
-    let Json::Object(mut body) = parse(text.trim_start_matches('\u{FEFF}')).ok()? else {
-        return None;
-    };
+    let mut body = posted(http, endpoint.path)?;
     // Other servers have an `/api/chat` too; a request without a model is none of Ollama's.
     let Json::String(model) = body.remove(MODEL)? else {
         return None;

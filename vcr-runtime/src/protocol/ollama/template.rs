@@ -276,11 +276,10 @@ pub(super) fn fill_tool_call(form: &Json, index: u32, call: &ToolCall) -> Json {
         if is_slot(function.get("name"), Field::ToolName) || !call.function.name.is_empty() {
             function.set("name", call.function.name.as_str());
         }
-        match arguments_document(&call.function.arguments) {
-            Some(arguments) => function.set("arguments", arguments),
-            None => {
-                function.remove("arguments");
-            }
+        // Clients refuse a call without arguments, where other protocols have an empty text.
+        let empty = function.get("arguments").map(|_| Object::new().into());
+        if let Some(arguments) = arguments_document(&call.function.arguments).or(empty) {
+            function.set("arguments", arguments);
         }
     }
     filled.into()

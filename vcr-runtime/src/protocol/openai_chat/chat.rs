@@ -1,18 +1,42 @@
 use crate::json::{Json, Object, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ChatDecoder;
-use super::{assemble, render, request, unary};
+use super::words::RULES;
+use super::{assemble, body, render, request, unary};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-chat";
 pub(crate) const PROVIDER: &str = "openai";
+/// Of its requests.
+pub(crate) const PATH: &str = "/chat/completions";
 const EVENT_STREAM: &str = "text/event-stream";
 
 /// Chat completions: `POST …/chat/completions`, answered by one body or by server-sent chunks and `[DONE]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenAiChat;
+
+/// Reads a chat request below another path.
+pub(in crate::protocol) fn request_at(path: &str, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
+    request::canonical(path, http)
+}
+
+/// A decoder that goes by other rules than the built-in ones, which know the same places.
+pub(in crate::protocol) fn decoder(rules: &'static Rules) -> Box<dyn Decoder> {
+    Box::new(ChatDecoder::new(rules))
+}
+
+/// Reads a unary body by such rules.
+pub(in crate::protocol) fn read_body(
+    rules: &'static Rules,
+    status: u16,
+    body: &Json,
+    out: &mut Vec<Event>,
+) -> Tail {
+    body::read(rules, status, body, out)
+}
 
 impl Wire for OpenAiChat {
     fn name(&self) -> &'static str {
@@ -24,7 +48,7 @@ impl Wire for OpenAiChat {
     }
 
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
-        request::canonical(http)
+        request_at(PATH, http)
     }
 
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
@@ -37,11 +61,11 @@ impl Wire for OpenAiChat {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::<ChatDecoder>::default()
+        decoder(&RULES)
     }
 
     fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
-        unary::read(status, body, out)
+        read_body(&RULES, status, body, out)
     }
 
     fn render_unary(&self, answer: &Answer<'_>) -> Json {
@@ -64,6 +88,10 @@ impl Wire for OpenAiChat {
         }
     }
 
+    fn end_marker(&self) -> &'static str {
+        "[DONE]"
+    }
+
     fn stream_content_type(&self) -> &'static str {
         EVENT_STREAM
     }
@@ -82,5 +110,16 @@ impl Wire for OpenAiChat {
             *members = kept;
         }
         assemble::sorted(&body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_marker_is_the_payload_of_the_trailer() {
+        let trailer = OpenAiChat.trailer(None);
+        assert_eq!(trailer, format!("data: {}\n\n", OpenAiChat.end_marker()));
     }
 }

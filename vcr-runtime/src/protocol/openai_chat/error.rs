@@ -1,67 +1,13 @@
 //! The error shapes of the family: nested, flat, FastAPI's, plain text.
 
-use crate::json::{Json, Object, compact};
+use crate::json::{Json, Object};
 use crate::model::Boundary;
-use crate::protocol::WireError;
 
-/// Whether an answer body or chunk carries an error, and where.
-pub(super) fn find(body: &Object) -> bool {
-    let nested = body.get("error").is_some_and(|error| !error.is_null());
-    let flat = body.get("object").and_then(Json::as_str) == Some("error");
-    nested || (flat && body.get("choices").is_none())
-}
-
-/// Reads whatever shape the error came in. `status` is the HTTP status, where it tells of the error.
-pub(super) fn read(status: Option<u16>, body: &Json) -> WireError {
-    let body = match body {
-        // Google's endpoints wrap the body of a stream request in an array.
-        Json::Array(items) if items.len() == 1 => &items[0],
-        body => body,
-    };
-    let error = match body.get("error") {
-        Some(Json::Null) | None => body,
-        Some(error) => error,
-    };
-    let code = error.get("code");
-    WireError {
-        error_type: ["type", "status"]
-            .iter()
-            .find_map(|name| error.get(name)?.as_str())
-            .unwrap_or("error")
-            .to_owned(),
-        message: message(error),
-        status: status.or_else(|| {
-            let stated = ["status_code", "raw_status_code", "code"].map(|name| error.get(name));
-            stated.into_iter().flatten().find_map(http_status)
-        }),
-        code: match code {
-            Some(Json::String(code)) => Some(code.clone()),
-            Some(Json::Number(code)) => Some(code.to_string()),
-            _ => None,
-        },
-    }
-}
-
-fn message(error: &Json) -> String {
-    let text = match error {
-        Json::String(_) => Some(error),
-        _ => ["message", "detail"].iter().find_map(|name| error.get(name)),
-    };
-    match text {
-        Some(Json::String(text)) => text.clone(),
-        Some(Json::Null) | None => compact(error),
-        Some(other) => compact(other),
-    }
-}
-
-fn http_status(value: &Json) -> Option<u16> {
-    let status = u16::try_from(value.as_u64()?).ok()?;
-    (400..600).contains(&status).then_some(status)
-}
+use super::words::RULES;
 
 /// An error body with the message that the cassette tells, which a person may have edited.
-pub(super) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
-    if read(None, &body).message == boundary.message {
+pub(in crate::protocol) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
+    if RULES.error(None, &body).message == boundary.message {
         return body;
     }
     let error = match body.get("error") {
@@ -86,7 +32,7 @@ pub(super) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
 }
 
 /// The usual body for an error that has none.
-pub(super) fn write(boundary: &Boundary) -> Json {
+pub(in crate::protocol) fn write(boundary: &Boundary) -> Json {
     let mut error = Object::new();
     error.push("message", boundary.message.as_str());
     error.push("type", boundary.error_type.as_str());
@@ -100,11 +46,11 @@ pub(super) fn write(boundary: &Boundary) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::parse;
+    use crate::json::{compact, parse};
     use crate::model::BoundaryKind;
 
     fn told(text: &str) -> (String, String, Option<u16>, Option<String>) {
-        let error = read(None, &parse(text).unwrap());
+        let error = RULES.error(None, &parse(text).unwrap());
         (error.error_type, error.message, error.status, error.code)
     }
 

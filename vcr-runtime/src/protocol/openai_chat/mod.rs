@@ -1,10 +1,10 @@
 //! `OpenAI` chat completions and the dialects of it that other servers speak.
 
 mod assemble;
+mod body;
 mod chat;
 mod decode;
-mod delta;
-mod error;
+pub(super) mod error;
 mod render;
 mod request;
 mod shape;
@@ -14,4 +14,5 @@ mod tests;
 mod unary;
 mod words;
 
-pub(super) use chat::{NAME, OpenAiChat, PROVIDER};
+pub(super) use chat::{OpenAiChat, PATH, decoder, read_body, request_at};
+pub(super) use words::RULES;

@@ -2,15 +2,14 @@ use crate::json::{Json, Object, parse};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
 
-use super::{NAME, PROVIDER};
+use super::chat::{NAME, PATH, PROVIDER};
 
-const PATH: &str = "/chat/completions";
 /// First in the parameters, there or not, as the cassette format has it.
 const LEADING: [&str; 3] = ["temperature", "max_tokens", "stream"];
 
 /// Reads a chat completions request; `None` when it is something else.
-pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
-    if http.method != "POST" || !http.path.ends_with(PATH) {
+pub(super) fn canonical(path: &str, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
+    if http.method != "POST" || !http.path.ends_with(path) {
         return None;
     }
     let text = std::str::from_utf8(http.body).ok()?;
@@ -93,12 +92,15 @@ mod tests {
     use crate::json::compact;
 
     fn request(path: &str, body: &str) -> Option<CanonicalRequest> {
-        canonical(&HttpRequest {
-            method: "POST",
-            path,
-            query: "",
-            body: body.as_bytes(),
-        })
+        canonical(
+            PATH,
+            &HttpRequest {
+                method: "POST",
+                path,
+                query: "",
+                body: body.as_bytes(),
+            },
+        )
     }
 
     #[test]
@@ -178,6 +180,6 @@ mod tests {
             query: "",
             body: b"",
         };
-        assert!(canonical(&get).is_none());
+        assert!(canonical(PATH, &get).is_none());
     }
 }

@@ -1,22 +1,19 @@
-//! Unary bodies. The template of one is the body itself with a word such as `$text` where a canonical part was, so
-//! that nearly every body renders back to exactly what it was, whatever else the server put into it.
+//! Renders unary bodies from the templates that [`body`](super::body) makes: the slots are filled, so that nearly every body renders back to exactly what it was, whatever else the server put into it.
 
 use crate::json::{Json, Object};
 use crate::model::{Frame, ToolCall, Usage};
-use crate::protocol::{Answer, Event, Tail};
+use crate::protocol::Answer;
 
-use super::delta::arguments;
-use super::delta::{REASONING_KEYS, thinking};
 use super::error;
 use super::render::object;
 use super::template::{Level, Origin, Place, Template};
-use super::words::{canonical_reason, read_usage, wire_reason, write_usage};
+use super::words::{REASONING_KEYS, wire_reason, write_usage};
 use crate::protocol::rules::index;
 
 const TEXT: &str = "$text";
 const REASONING: &str = "$reasoning";
 const REFUSAL: &str = "$refusal";
-const TOOL_CALLS: &str = "$tool_calls";
+pub(super) const TOOL_CALLS: &str = "$tool_calls";
 const ID: &str = "$id";
 const NAME: &str = "$name";
 const ARGUMENTS: &str = "$arguments";
@@ -24,130 +21,10 @@ const FINISH: &str = "$finish_reason";
 const NATIVE: &str = "$native_finish_reason";
 const USAGE: &str = "$usage";
 
-/// Reads a body; an error body is its own template.
-pub(super) fn read(status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
-    let is_error = status >= 400 || body.as_object().is_some_and(error::find);
-    let mut template = body.clone();
-    let mut odd = None;
-    let choices = template.as_object_mut().and_then(|body| body.get_mut("choices"));
-    match choices {
-        Some(Json::Array(choices)) => {
-            for (position, choice) in choices.iter_mut().enumerate() {
-                take_choice(position, choice, out);
-            }
-            take_usage(&mut template, out);
-        }
-        _ if is_error => {}
-        _ => odd = Some("the body has no choices".to_owned()),
-    }
-    if is_error {
-        let status = (status >= 400).then_some(status);
-        out.push(Event::Error(error::read(status, body)));
-    }
-    Tail {
-        template: Some(template),
-        complete: true,
-        odd,
-    }
-}
-
-fn take_choice(position: usize, choice: &mut Json, out: &mut Vec<Event>) {
-    let number = number_of(position, choice);
-    let Some(members) = choice.as_object_mut() else {
-        return;
-    };
-    if let Some(Json::Object(message)) = members.get_mut("message") {
-        take_message(number, message, out);
-    }
-    let Some(word) = members.get("finish_reason").and_then(Json::as_str) else {
-        return;
-    };
-    let reason = canonical_reason(word).to_owned();
-    let native = members.get("native_finish_reason").and_then(Json::as_str);
-    let told = native.unwrap_or(word).to_owned();
-    if native.is_some() {
-        members.set("native_finish_reason", NATIVE);
-    }
-    members.set("finish_reason", FINISH);
-    out.push(Event::Finish {
-        choice: number,
-        native: (told != reason).then_some(told),
-        reason,
-    });
-}
-
 fn number_of(position: usize, choice: &Json) -> u32 {
     index(choice.get("index"))
         .or(u32::try_from(position).ok())
         .unwrap_or(0)
-}
-
-fn take_message(choice: u32, message: &mut Object, out: &mut Vec<Event>) {
-    let reasoning = REASONING_KEYS
-        .into_iter()
-        .find_map(|key| take_string(message, key, REASONING));
-    if let Some(text) = reasoning {
-        out.push(Event::Reasoning { choice, text });
-    }
-    if let Some(Json::Array(parts)) = message.get_mut("content") {
-        take_parts(choice, parts, out);
-    }
-    if let Some(text) = take_string(message, "content", TEXT) {
-        out.push(Event::Text { choice, text });
-    }
-    if let Some(text) = take_string(message, "refusal", REFUSAL) {
-        out.push(Event::Refusal { choice, text });
-    }
-    match message.get_mut("tool_calls") {
-        Some(Json::Array(calls)) if !calls.is_empty() => {
-            let taken: Vec<ToolCall> = calls.iter_mut().map(take_tool).collect();
-            let is_usual = calls.iter().all(|call| *call == usual_tool_slot());
-            if is_usual {
-                message.set("tool_calls", TOOL_CALLS);
-            }
-            out.extend(tools(choice, taken));
-        }
-        _ => {
-            if let Some(Json::Object(function)) = message.get_mut("function_call") {
-                let call = take_function(String::new(), function);
-                out.extend(tools(choice, vec![call]));
-            }
-        }
-    }
-}
-
-/// Takes a string that says something; an empty one stays.
-fn take_string(members: &mut Object, key: &str, word: &str) -> Option<String> {
-    match members.get_mut(key)? {
-        Json::String(text) if !text.is_empty() => Some(std::mem::replace(text, word.to_owned())),
-        _ => None,
-    }
-}
-
-/// Mistral's content parts. Text that is spread over several parts of a kind stays in the template as it is, because
-/// a frame does not tell where one part ends.
-fn take_parts(choice: u32, parts: &mut [Json], out: &mut Vec<Event>) {
-    let of = |part: &Json, kind: &str| part.get("type").and_then(Json::as_str) == Some(kind);
-    for kind in ["thinking", "text"] {
-        let count = parts.iter().filter(|part| of(part, kind)).count();
-        for part in parts.iter_mut().filter(|part| of(part, kind)) {
-            let is_thinking = kind == "thinking";
-            let text = match part.get("text").and_then(Json::as_str) {
-                _ if is_thinking => thinking(part),
-                text => text.unwrap_or_default().to_owned(),
-            };
-            if count == 1
-                && let Some(slot) = part_slot(part)
-            {
-                *slot = if is_thinking { REASONING } else { TEXT }.to_owned();
-            }
-            out.push(if is_thinking {
-                Event::Reasoning { choice, text }
-            } else {
-                Event::Text { choice, text }
-            });
-        }
-    }
 }
 
 /// Where the text of a part stands, if in one place.
@@ -171,63 +48,14 @@ fn part_slot(part: &mut Json) -> Option<&mut String> {
     }
 }
 
-fn take_tool(call: &mut Json) -> ToolCall {
-    let Some(members) = call.as_object_mut() else {
-        return ToolCall::default();
-    };
-    let id = take_string(members, "id", ID).unwrap_or_default();
-    match members.get_mut("function") {
-        Some(Json::Object(function)) => take_function(id, function),
-        _ => ToolCall::new(id, "", ""),
-    }
-}
-
-fn take_function(id: String, function: &mut Object) -> ToolCall {
-    let text = arguments(Some(&Json::Object(function.clone())));
-    if let Some(slot @ Json::String(_)) = function.get_mut("arguments") {
-        *slot = ARGUMENTS.into();
-    }
-    let name = take_string(function, "name", NAME).unwrap_or_default();
-    ToolCall::new(id, name, text)
-}
-
-fn tools(choice: u32, calls: Vec<ToolCall>) -> impl Iterator<Item = Event> {
-    (0..).zip(calls).map(move |(index, call)| Event::Tool {
-        choice,
-        index,
-        id: (!call.id.is_empty()).then_some(call.id),
-        name: (!call.function.name.is_empty()).then_some(call.function.name),
-        arguments: call.function.arguments,
-    })
-}
-
 /// A tool call as OpenAI spells it.
-fn usual_tool_slot() -> Json {
+pub(super) fn usual_tool_slot() -> Json {
     let function = object([("name", NAME.into()), ("arguments", ARGUMENTS.into())]);
     object([
         ("id", ID.into()),
         ("type", "function".into()),
         ("function", function),
     ])
-}
-
-/// The counts leave the template; where they do not come in the usual order, their names stay.
-fn take_usage(body: &mut Json, out: &mut Vec<Event>) {
-    let Some(body) = body.as_object_mut() else { return };
-    let Some(wire) = body.get("usage") else { return };
-    let Some(usage) = read_usage(wire) else { return };
-    let names = wire.as_object().into_iter().flat_map(Object::iter);
-    let names: Vec<Json> = names.map(|(name, _)| name.as_str().into()).collect();
-    let is_usual = *wire == Json::Object(write_usage(&usage));
-    body.set(
-        "usage",
-        if is_usual {
-            USAGE.into()
-        } else {
-            Json::Array(names)
-        },
-    );
-    out.push(Event::Usage(usage));
 }
 
 /// The unary body of an answer.

@@ -1,22 +1,21 @@
 //! Finish reasons and token counts: the provider's words and ours.
 
+use std::sync::LazyLock;
+
 use crate::json::{Json, Object};
 use crate::model::Usage;
+use crate::protocol::rules::Rules;
 
 const PROMPT: &str = "prompt_tokens";
 const COMPLETION: &str = "completion_tokens";
 const TOTAL: &str = "total_tokens";
 
-/// The canonical word for a finish reason. Words that nobody knows stay as they are.
-pub(super) fn canonical_reason(native: &str) -> &str {
-    match native {
-        "stop" | "stop_sequence" | "end_turn" | "eos" | "eos_token" => "stop",
-        "tool_calls" | "function_call" | "tool_use" => "tool_calls",
-        "length" | "max_tokens" | "model_length" => "length",
-        "error" | "insufficient_system_resource" => "error",
-        other => other,
-    }
-}
+/// The built-in table.
+pub(in crate::protocol) static RULES: LazyLock<Rules> =
+    LazyLock::new(|| Rules::embedded(include_str!("rules.toml")));
+
+/// Members that carry reasoning; of two in one delta the first is taken, the other then shows in the comparison.
+pub(super) const REASONING_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// The word for a client of this protocol, for answers that came from elsewhere: SDKs know a closed set.
 pub(super) fn wire_reason(canonical: &str) -> &str {
@@ -26,21 +25,9 @@ pub(super) fn wire_reason(canonical: &str) -> &str {
     }
 }
 
-/// A usage object with at least one count; servers also send objects full of nulls, which say nothing.
+/// A usage object in the spelling of `OpenAI`.
 pub(super) fn read_usage(usage: &Json) -> Option<Usage> {
-    let members = usage.as_object()?;
-    let count = |name| members.get(name).and_then(Json::as_u64);
-    let (prompt, completion, total) = (count(PROMPT), count(COMPLETION), count(TOTAL));
-    prompt.or(completion).or(total)?;
-    let mut read = Usage::new(prompt.unwrap_or(0), completion.unwrap_or(0));
-    read.total_tokens = total.unwrap_or(read.total_tokens);
-    read.details = members
-        .iter()
-        // A count of a wrong type is kept as a detail, so that it is written back.
-        .filter(|(name, value)| !is_count(name) || value.as_u64().is_none())
-        .cloned()
-        .collect();
-    Some(read)
+    RULES.usage(usage)
 }
 
 /// The counts that a usage object does not state.
@@ -64,14 +51,16 @@ pub(super) fn write_usage(usage: &Usage) -> Object {
     members
 }
 
-fn is_count(name: &str) -> bool {
-    [PROMPT, COMPLETION, TOTAL].contains(&name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::json::{compact, parse};
+
+    #[test]
+    fn the_table_has_no_mistakes() {
+        let parsed = Rules::parse(include_str!("rules.toml"), std::path::Path::new("rules.toml"));
+        assert!(parsed.is_ok(), "{parsed:?}");
+    }
 
     #[test]
     fn usage_is_read_and_written_back() {
@@ -103,7 +92,7 @@ mod tests {
             ("content_filter", "content_filter"),
             ("brand_new", "brand_new"),
         ] {
-            assert_eq!(canonical_reason(native), canonical);
+            assert_eq!(RULES.finish(native), canonical);
         }
     }
 }

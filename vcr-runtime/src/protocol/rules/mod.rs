@@ -78,5 +78,5 @@ mod usage;
 pub(crate) use reader::Reader;
 pub(crate) use reading::{Field, Hit, Reading};
 pub(crate) use stream::StreamReader;
-pub(crate) use table::{Node, Rules};
+pub(crate) use table::Rules;
 pub(crate) use tools::{ToolCalls, index};

@@ -121,6 +121,24 @@ impl Rules {
         known.map_or(native, |(_, canonical)| canonical)
     }
 
+    /// The data that ends a stream.
+    pub(crate) fn stream_end(&self) -> Option<&str> {
+        self.stream.end.as_deref()
+    }
+
+    /// Another end marker; an empty one is none.
+    pub(crate) fn set_stream_end(&mut self, end: &str) {
+        self.stream.end = (!end.is_empty()).then(|| end.to_owned());
+    }
+
+    /// Words for a canonical one, before those that are known already.
+    pub(crate) fn prefer_words(&mut self, canonical: &str, words: &[String]) {
+        let known = std::mem::take(&mut self.finish.words);
+        let new = words.iter().map(|word| (word.clone(), canonical.to_owned()));
+        let old = known.into_iter().filter(|(word, _)| !words.contains(word));
+        self.finish.words = new.chain(old).collect();
+    }
+
     /// The provider's first word for a canonical finish reason, for answers that came from elsewhere.
     pub(crate) fn finish_word<'a>(&'a self, canonical: &'a str) -> &'a str {
         let known = self.finish.words.iter().find(|(_, word)| word == canonical);

@@ -61,6 +61,14 @@ fn it_is_a_plausible_body_too() {
 }
 
 #[test]
+fn a_call_without_arguments_has_empty_ones() {
+    let mut recorded = by_hand();
+    recorded.frames[2].tool_calls = vec![ToolCall::new("c", "f", "")];
+    let body = compact(&CHAT.render_unary(&recorded.answer()));
+    assert!(body.contains(r#""name":"f","arguments":{}"#), "{body}");
+}
+
+#[test]
 fn a_client_never_waits_for_the_last_line() {
     let recorded = Recorded {
         frames: vec![frame("Hi")],

@@ -416,31 +416,31 @@ fn oddities_are_told_and_never_panic() {
         ("data: 7\n\n", "event 1 is a number, not an object"),
         (
             "data: {\"choices\":{}}\n\n",
-            "event 1 has choices that are an object",
+            "event 1 has `choices` that is an object",
         ),
         (
             "data: {\"choices\":[1]}\n\n",
-            "event 1 has a choice that is a number",
+            "event 1 has `choices.0` that is a number",
         ),
         (
             "data: {\"choices\":[{\"delta\":\"x\"}]}\n\n",
-            "event 1 has a delta that is a string",
+            "event 1 has `choices.0.delta` that is a string",
         ),
         (
             "data: {\"choices\":[{\"delta\":{\"content\":7}}]}\n\n",
-            "event 1 has content that is a number",
+            "event 1 has `choices.0.delta.content` that is a number",
         ),
         (
             "data: {\"choices\":[{\"delta\":{\"tool_calls\":{}}}]}\n\n",
-            "event 1 has tool_calls that is an object",
+            "event 1 has `choices.0.delta.tool_calls` that is an object",
         ),
         (
             "data: {\"choices\":[{\"delta\":{\"tool_calls\":[7]}}]}\n\n",
-            "event 1 has a tool call that is a number",
+            "event 1 has `choices.0.delta.tool_calls.0` that is a number",
         ),
         (
             "data: {\"choices\":[{\"finish_reason\":7}]}\n\n",
-            "event 1 has a finish reason that is a number",
+            "event 1 has `choices.0.finish_reason` that is a number",
         ),
         ("data: [DONE]\n\ndata: {}\n\n", "event 2 comes after [DONE]"),
         ("event: ping\ndata: {}\n\n", "event 1 is named `ping`"),
