@@ -104,6 +104,7 @@ fn test(item: &Item, checked: &Checked, args: &Args) -> TokenStream {
 fn spec(private: &TokenStream, item: &Item, args: &Args) -> TokenStream {
     let function = item.sig.ident.unraw().to_string();
     let asynchronous = item.sig.asyncness.is_some();
+    let should_panic = item::should_panic(&item.attrs).map(|when| quote!(should_panic: #when,));
     let fields = args.fields.iter().map(|(name, value)| {
         let name = Ident::new(name, Span::call_site());
         quote!(#name: #value,)
@@ -118,6 +119,7 @@ fn spec(private: &TokenStream, item: &Item, args: &Args) -> TokenStream {
                 file: ::core::file!(),
                 line: ::core::line!(),
                 asynchronous: #asynchronous,
+                #should_panic
                 #(#fields)*
                 ..#private::Spec::DEFAULT
             }

@@ -2,6 +2,7 @@
 
 use crate::args::chunks;
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, FnArg, Meta, Path, PathArguments, Safety, Signature, Type, Visibility};
 
@@ -104,6 +105,41 @@ fn is_test_case(item: &Item) -> bool {
         .map(|token| token.to_string())
         .collect();
     item.sig.asyncness.is_none() && body == "let_result=super:" && item.attrs.iter().any(marked)
+}
+
+/// Whether the test is to panic, as an expression: a literal, or the conditions of the `cfg_attr`s that decide it.
+///
+/// Above the attribute the compiler has applied every `cfg_attr` by now; below it they are still as written.
+pub(crate) fn should_panic(attrs: &[Attribute]) -> Option<TokenStream> {
+    let conditions: Vec<TokenStream> = attrs.iter().filter_map(|attr| panics_if(&attr.meta)).collect();
+    match conditions.as_slice() {
+        [] => None,
+        _ if conditions.iter().any(TokenStream::is_empty) => Some(quote!(true)),
+        _ => Some(quote!(::core::cfg!(any(#(#conditions),*)))),
+    }
+}
+
+/// The condition under which an attribute makes the test one that is to panic; empty for always.
+fn panics_if(meta: &Meta) -> Option<TokenStream> {
+    if meta.path().is_ident("should_panic") {
+        return Some(TokenStream::new());
+    }
+    let Meta::List(list) = meta else { return None };
+    if !list.path.is_ident("cfg_attr") {
+        return None;
+    }
+    let mut parts = chunks(list.tokens.clone())
+        .into_iter()
+        .map(|part| part.into_iter().collect::<TokenStream>());
+    let condition = parts.next()?;
+    let inner: Vec<TokenStream> = parts
+        .filter_map(|part| panics_if(&syn::parse2(part).ok()?))
+        .collect();
+    match inner.as_slice() {
+        [] => None,
+        _ if inner.iter().any(TokenStream::is_empty) => Some(condition),
+        _ => Some(quote!(all(#condition, any(#(#inner),*)))),
+    }
 }
 
 /// Test attributes that must stand elsewhere or not at all. Tells whether the arguments are for one of them.

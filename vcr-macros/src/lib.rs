@@ -77,7 +77,7 @@ const FEATURES: Features = Features {
 ///
 /// | argument | without the attribute | |
 /// |---|---|---|
-/// | `scenario = "soft_rule"` | `.scenario("soft_rule")` | What the test is about; names the cassette. Default: the function's name. Under rstest every case has its own: the case is appended. |
+/// | `scenario = "soft_rule"` | `.scenario("soft_rule")` | What the test is about; names the cassette. Default: the function's name. Under rstest and test_case every case has its own: the case is appended. |
 /// | `invoker = "my_crate::router"` | `.invoker("my_crate::router")` | Who runs it; the other part of the name. Default: package and module path. |
 /// | `filename = "router.json"` | `.filename("router.json")` | The file's name instead of both; `.json` may be left out. |
 /// | `fixture_dir = "tests/cassettes"` | `.fixture_dir("tests/cassettes")` | From the directory of `Cargo.toml`. Default: `VCR_FIXTURE_DIR`, then `fixtures`. |
@@ -124,7 +124,8 @@ const FEATURES: Features = Features {
 ///
 /// | | |
 /// |---|---|
-/// | `#[should_panic]`, `#[ignore]`, `#[cfg_attr(..)]`, `#[serial]`, `#[traced_test]`, `#[gtest]` | pass through |
+/// | `#[should_panic]` | passes through; a test that panics as it should has passed, so its recording is kept and its session has to be used up |
+/// | `#[ignore]`, `#[cfg_attr(..)]`, `#[serial]`, `#[traced_test]`, `#[gtest]` | pass through |
 /// | `#[test]` or `#[test_log::test]` below | is the test attribute; no second one is added |
 /// | `#[test]` above | the compiler refuses it on an `async fn`, and runs a plain `fn` twice: leave it out |
 /// | `#[rstest]`, `#[test_case(..)]` | go above; for rstest write `#[vcr::test]`, or `#[test_attr(vcr_test(..))]` |

@@ -127,11 +127,24 @@ pub enum Body<T> {
 pub trait Outcome {
     /// Whether the test passed.
     fn passed(&self) -> bool;
+
+    /// What a test returns that did nothing. Only what `#[should_panic]` allows, which is `()`, has it.
+    #[must_use]
+    fn nothing() -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 impl Outcome for () {
     fn passed(&self) -> bool {
         true
+    }
+
+    fn nothing() -> Option<Self> {
+        Some(())
     }
 }
 
@@ -161,7 +174,7 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
     };
     let session = match Session::open(opening) {
         Ok(session) => Arc::new(session),
-        Err(error) => fail(spec, error),
+        Err(error) => return fail(spec, &error),
     };
     let vcr = Vcr { session };
     let result = {
@@ -170,12 +183,15 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
             Body::Sync(body) => catch_unwind(AssertUnwindSafe(|| body(vcr.clone()))),
             Body::Async(body) => match runtime(spec, &vcr) {
                 Ok(runtime) => block_on(runtime, &vcr, body),
-                Err(error) => fail(spec, error),
+                Err(error) => return fail(spec, &error),
             },
         }
     };
     vcr.session.end();
-    let passed = matches!(&result, Ok(output) if output.passed());
+    let passed = match &result {
+        Ok(output) => output.passed() && !spec.should_panic,
+        Err(_) => spec.should_panic,
+    };
     let verdict = vcr.conclude_blocking(passed);
     for note in &verdict.report.notes {
         say(note);
@@ -183,22 +199,14 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
     if let Some(line) = &verdict.line {
         say(line);
     }
-    match result {
-        // The first cause is the failure; what the session has to say is a note below it.
-        Err(panic) => {
-            if let Some(error) = verdict.failure {
+    match (result, verdict.failure) {
+        (_, Some(error)) if passed => fail(spec, &error),
+        (result, failure) => {
+            // The first cause is the failure; what the session has to say is a note beside it.
+            if let Some(error) = failure {
                 say(&error.to_string());
             }
-            resume_unwind(panic)
-        }
-        Ok(output) => {
-            match verdict.failure {
-                // Under `#[should_panic]` our panic would be taken for the test's own; that it did not panic fails it.
-                Some(error) if passed && !spec.should_panic => fail(spec, error),
-                Some(error) => say(&error.to_string()),
-                None => {}
-            }
-            output
+            result.unwrap_or_else(|panic| resume_unwind(panic))
         }
     }
 }
@@ -212,17 +220,7 @@ fn block_on<T>(
     let handle = vcr.clone();
     let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(vcr.scope(body(handle)))));
     vcr.session.end();
-    let alive = runtime.handle().metrics().num_alive_tasks();
-    if alive > 0 {
-        let tasks = if alive == 1 {
-            "1 task was".to_owned()
-        } else {
-            format!("{alive} tasks were")
-        };
-        vcr.session
-            .ledger()
-            .note(format!("{tasks} still running when the test ended"));
-    }
+    vcr.session.ledger().alive = runtime.handle().metrics().num_alive_tasks();
     runtime.shutdown_timeout(SHUTDOWN);
     result
 }
@@ -277,9 +275,16 @@ fn pause(builder: &mut tokio::runtime::Builder, spec: &Spec, vcr: &Vcr) {
 }
 
 /// Fails a test that did not fail by itself.
-fn fail(spec: &Spec, error: Error) -> ! {
+fn fail<T: Outcome>(spec: &Spec, error: &Error) -> T {
     let text = format!("{error}\n  at        {}:{}", spec.file, spec.line);
     say(&text);
+    if spec.should_panic
+        && let Some(nothing) = T::nothing()
+    {
+        // Our panic would be taken for the test's own. Without one the runner fails it.
+        say("the session fails this `#[should_panic]` test, so its panic is withheld");
+        return nothing;
+    }
     // Not `panic!`: its hook would print the report once more, with a backtrace that leads nowhere.
     resume_unwind(Box::new(text))
 }

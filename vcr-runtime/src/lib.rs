@@ -1,4 +1,46 @@
 //! Record and replay calls to language models in `cargo test`.
+//!
+//! A test that talks to a model needs a key, a network, seconds and money, and answers differently every time. Record it once
+//! with `VCR_MODE=record cargo test`, commit the cassette, and from then on `cargo test` replays it offline in
+//! milliseconds, and fails with a readable reason when the program no longer sends what was recorded, or no longer asks
+//! for all of it.
+//!
+//! ```no_run,test_harness
+//! use vcr_runtime::{Protocol, Vcr, vcr_test};
+//! # async fn ask(_base_url: &str, _question: &str) -> String { String::new() }
+//!
+//! // Before: `#[tokio::test] #[ignore]`, and "https://api.openai.com/v1".
+//! #[vcr_test]
+//! async fn knows_the_capital(vcr: Vcr) -> vcr_runtime::Result<()> {
+//!     let answer = ask(&vcr.base_url(Protocol::OpenAi)?, "What is the capital of Italy?").await;
+//!     assert!(answer.contains("Rome"));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # The pieces
+//!
+//! | | |
+//! |---|---|
+//! | [`#[vcr_test]`](macro@vcr_test) | opens a session around a test, runs it, and decides; also `#[vcr::test]` after `use vcr_runtime as vcr` |
+//! | [`Vcr`] | the session: hands out the ways in below; [`Vcr::builder`] and [`use_cassette`] open one without the attribute |
+//! | [`Vcr::base_url`], [`Vcr::base_url_for`] | a loopback gateway for any HTTP client (feature `gateway`, on by default) |
+//! | [`Client`] | provider-neutral completions, in process, over an [`Upstream`] of your own |
+//! | [`intercept`] | any asynchronous call whose request and answer serialize |
+//! | [`InCassette`] | hands a future over to a session, for threads and runtimes that the test did not start |
+//! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
+//! | [`summary`](fn@summary) | a cassette in a few lines |
+//!
+//! # Modes
+//!
+//! [`Mode::Replay`] is the default in tests. `VCR_MODE=record` calls the provider and writes; [`Mode::Auto`] records
+//! where there is no cassette; [`Mode::New`] records only what misses; [`Mode::Live`] passes through. With `CI` set, the
+//! two that record by themselves replay.
+//!
+//! # Features
+//!
+//! `gateway` (default) brings the loopback server. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
+//! `start_paused` in the attribute.
 
 #[doc(hidden)]
 pub mod __private;
@@ -16,6 +58,7 @@ mod scope;
 mod session;
 mod verify;
 
+pub use cassette::{CallSummary, Summary, summary};
 pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};
 pub use error::{Error, ErrorKind, Result};
 pub use front::{
@@ -30,3 +73,8 @@ pub use session::{
 };
 pub use vcr_macros::{test, vcr_test};
 pub use verify::{Difference, DifferenceKind, verify, verify_ignoring};
+
+/// Compiles the examples of the README.
+#[cfg(all(doctest, feature = "gateway"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -248,12 +248,73 @@ fn a_plain_case_of_test_case_is_a_test_already() {
 
 /// The fields that `args` set in the literal.
 fn fields(args: &str) -> String {
-    let expansion = run(args, "async fn f() {}", ALL);
+    fields_of(args, "")
+}
+
+/// The fields that `args` and the function's own attributes set in the literal.
+fn fields_of(args: &str, attrs: &str) -> String {
+    let expansion = run(args, &format!("{attrs} async fn f() {{}}"), ALL);
     assert!(expansion.errors.is_empty(), "{args}: {:?}", expansion.errors);
     let text = expansion.item.to_string().replace(' ', "");
     let (_, rest) = text.split_once("asynchronous:true,").unwrap();
     let (fields, _) = rest.split_once("..::vcr_runtime").unwrap();
     fields.replace("::core::option::Option::", "")
+}
+
+#[test]
+fn a_test_that_is_to_panic_says_so() {
+    for attrs in [
+        "#[should_panic]",
+        "#[should_panic = \"boom\"]",
+        "#[should_panic(expected = \"boom\")]",
+        "#[should_panic(\n    expected = \"boom\", )] #[ignore]",
+        "#[ignore] #[should_panic]",
+        "#[cfg_attr(miri, should_panic)] #[should_panic]",
+    ] {
+        assert_eq!(fields_of("", attrs), "should_panic:true,", "{attrs}");
+    }
+    assert_eq!(
+        fields_of("tick = 1", "#[should_panic]"),
+        "should_panic:true,tick:Some(\"1\"),"
+    );
+}
+
+#[test]
+fn a_condition_on_the_panic_is_left_to_the_compiler() {
+    for (attrs, condition) in [
+        ("#[cfg_attr(debug_assertions, should_panic)]", "debug_assertions"),
+        (
+            "#[cfg_attr(all(unix, not(miri)), ignore, should_panic(expected = \"a, b\"))]",
+            "all(unix,not(miri))",
+        ),
+        (
+            "#[cfg_attr(unix, cfg_attr(miri, should_panic = \"x\"), ignore)]",
+            "all(unix,any(miri))",
+        ),
+        (
+            "#[cfg_attr(unix, should_panic)] #[cfg_attr(windows, should_panic)]",
+            "unix,windows",
+        ),
+    ] {
+        assert_eq!(
+            fields_of("", attrs),
+            format!("should_panic:::core::cfg!(any({condition})),"),
+            "{attrs}"
+        );
+    }
+}
+
+#[test]
+fn what_only_looks_like_should_panic_is_left_alone() {
+    for attrs in [
+        "#[my::should_panic]",
+        "#[cfg_attr(should_panic, ignore)]",
+        "#[cfg_attr(unix, doc = \"should_panic\")]",
+        "#[cfg_attr(unix)]",
+        "#[doc = \"should_panic\"]",
+    ] {
+        assert_eq!(fields_of("", attrs), "", "{attrs}");
+    }
 }
 
 #[test]

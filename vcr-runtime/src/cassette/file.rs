@@ -158,7 +158,7 @@ pub(super) fn missing(path: &Path) -> Error {
     let directory_exists = path.parent().is_some_and(Path::is_dir);
     let mut message = format!("there is no cassette {}", path.display());
     if !directory_exists {
-        message.push_str(" (nor its directory; an archived test run must carry the fixtures along)");
+        message.push_str(" (nor its directory: a test binary that was moved needs its fixtures moved along)");
     }
     Error::new(
         ErrorKind::CassetteMissing,
@@ -348,7 +348,7 @@ mod tests {
             ),
             (
                 "{\n<<<<<<< ours\n}",
-                "f.json is no readable cassette: expected a member name in quotes at line 2 column 1",
+                "f.json is no readable cassette: there is a merge-conflict marker at line 2 column 1",
             ),
             (
                 "{}",

@@ -6,6 +6,7 @@ mod file;
 mod journal;
 mod same;
 mod save;
+mod summary;
 mod version;
 mod whole;
 
@@ -15,5 +16,6 @@ pub(crate) use file::{Cassette, Chosen, holds, owner};
 pub(crate) use journal::Journal;
 pub(crate) use same::equal_but_for_ids_and_times;
 pub(crate) use save::{Head, Saved, save, side_path};
+pub use summary::{CallSummary, Summary, summary};
 pub(crate) use version::FormatVersion;
 pub(crate) use whole::{StoredTake, Whole};

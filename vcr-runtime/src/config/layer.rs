@@ -229,6 +229,14 @@ impl Layer {
         &self.warnings
     }
 
+    /// Whether its texts were written in code, for this session or call.
+    pub(super) fn is_explicit(&self) -> bool {
+        matches!(
+            self.origin,
+            Origin::Metadata | Origin::Attribute | Origin::Builder
+        )
+    }
+
     /// The place of an entry, for an error.
     pub(super) fn place(&self, entry: &Entry) -> String {
         let name = &entry.name;

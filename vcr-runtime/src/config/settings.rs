@@ -165,11 +165,23 @@ impl<'a> Resolver<'a> {
         first
     }
 
-    fn text(&self, key: Key) -> Option<String> {
-        self.entries(key)
-            .map(|(_, entry)| entry.text.trim())
-            .find(|text| !text.is_empty())
-            .map(str::to_owned)
+    fn text(&mut self, key: Key) -> Option<String> {
+        let mut first = None;
+        for (layer, entry) in self.entries(key) {
+            let text = entry.text.trim();
+            if !text.is_empty() {
+                first.get_or_insert_with(|| text.to_owned());
+            } else if layer.is_explicit() {
+                // An empty variable is an unset one; an empty name in code is a mistake.
+                let refusal = Refusal {
+                    problem: "is empty".to_owned(),
+                    allowed: "a name, or to leave it out".to_owned(),
+                };
+                self.problems
+                    .push((format!("{} holds ``, which", layer.place(entry)), refusal));
+            }
+        }
+        first
     }
 
     /// The values of all layers, the project's first, each once.

@@ -61,7 +61,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Who runs the test: package and module path, less the module that rstest makes for the cases of a function.
+    /// Who runs the test: package and module path, less the module that holds the cases of a function.
     pub(super) fn invoker(&self) -> String {
         let modules = self.modules();
         match self.case() {
@@ -86,7 +86,8 @@ impl<'a> Place<'a> {
     }
 
     /// rstest turns `#[case::oslo]` of `fn weather` into the function `weather::case_1_oslo`, and a case that is
-    /// multiplied by `#[values]` into functions of a module `weather::case_1_oslo`.
+    /// multiplied by `#[values]` into functions of a module `weather::case_1_oslo`. test_case makes
+    /// `weather::test_case_1_oslo` of `#[test_case(.. ; "oslo")]`.
     fn case(&self) -> Option<Case> {
         let modules: Vec<&str> = self.module_path.split("::").map(plain).collect();
         let function = plain(self.function);
@@ -110,16 +111,16 @@ impl<'a> Place<'a> {
 }
 
 struct Case {
-    /// The end of the module path that rstest made.
+    /// The end of the module path that was made for the cases.
     made: String,
     /// The function as it was written.
     function: String,
     key: String,
 }
 
-/// `case_1_oslo` is `oslo`; without a declared key the number stays, less the zeros whose count depends on the number of cases.
+/// `case_1_oslo` and `test_case_1_oslo` are `oslo`; without a declared key the number stays, less the zeros whose count depends on the number of cases.
 fn case_key(name: &str) -> Option<String> {
-    let rest = name.strip_prefix("case_")?;
+    let rest = name.strip_prefix("test_").unwrap_or(name).strip_prefix("case_")?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 {
         return None;
@@ -181,6 +182,19 @@ mod tests {
                 "unit_2_k",
                 "my_agent::it",
                 "weather_oslo_unit_2_k",
+            ),
+            ("it::weather", "test_case_1_oslo", "my_agent::it", "weather_oslo"),
+            (
+                "it::weather",
+                "test_case_2__oslo_",
+                "my_agent::it",
+                "weather__oslo_",
+            ),
+            (
+                "it::test_case",
+                "test_caseload",
+                "my_agent::it::test_case",
+                "test_caseload",
             ),
             ("it", "case_1_oslo", "my_agent::it", "case_1_oslo"),
             ("it::x", "case_study", "my_agent::it::x", "case_study"),

@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::Place;
 use super::names::{check, check_length};
@@ -86,7 +86,23 @@ fn directory(place: &Place<'_>, settings: &Settings, environment: &Environment) 
         .get("CARGO_MANIFEST_DIR")
         .unwrap_or(place.manifest_dir);
     let explicit = settings.fixture_dir.as_deref();
-    Path::new(base).join(explicit.unwrap_or(Path::new("fixtures")))
+    tidy(&Path::new(base).join(explicit.unwrap_or(Path::new("fixtures"))))
+}
+
+/// Without `name/..`, because people read and copy these paths. A `..` behind a link stays: it means something else.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidied = PathBuf::new();
+    for part in path.components() {
+        let goes_back = part == Component::ParentDir
+            && matches!(tidied.components().next_back(), Some(Component::Normal(_)))
+            && !tidied.is_symlink();
+        if goes_back {
+            tidied.pop();
+        } else {
+            tidied.push(part);
+        }
+    }
+    tidied
 }
 
 /// Refuses a link that leads out of the directory, or to where nothing can be checked.
@@ -243,6 +259,21 @@ mod tests {
             directory(&[("fixture_dir", "/abs")], &[manifest, variable]),
             "/abs"
         );
+        assert_eq!(
+            directory(&[("fixture_dir", "../shared/./x")], &[manifest]),
+            "/shared/x"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn stepping_back_over_a_link_is_left_to_the_system() {
+        let root = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/", root.path().join("link")).unwrap();
+        let path = root.path().join("link/../real");
+        assert_eq!(tidy(&path), path);
+        assert_eq!(tidy(&root.path().join("none/../real")), root.path().join("real"));
+        assert_eq!(tidy(Path::new("../../x")), Path::new("../../x"));
     }
 
     #[cfg(unix)]

@@ -7,7 +7,11 @@ pub(crate) fn compact(document: &Json) -> String {
     out
 }
 
-/// The document as cassettes are written: two spaces, non-ASCII as is, no final newline.
+/// The most numbers of a list that stand on lines of their own. More of them are a vector or a list of times, in which
+/// nobody looks for one line: they share a line, so that a changed vector is one changed line.
+const MAX_NUMBER_LINES: usize = 8;
+
+/// The document as cassettes are written: two spaces, non-ASCII as is, long lists of numbers on one line, no final newline.
 pub(crate) fn pretty(document: &Json) -> String {
     let mut out = String::with_capacity(256);
     pretty_at(document, 0, &mut out);
@@ -45,6 +49,7 @@ fn write_compact(document: &Json, out: &mut String) {
 /// Appends the pretty form of `document`, whose first line stands at nesting `depth` already.
 pub(crate) fn pretty_at(document: &Json, depth: usize, out: &mut String) {
     match document {
+        Json::Array(items) if is_vector(items) => write_compact(document, out),
         Json::Array(items) if !items.is_empty() => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
@@ -73,6 +78,10 @@ pub(crate) fn pretty_at(document: &Json, depth: usize, out: &mut String) {
         Json::Object(_) => out.push_str("{}"),
         scalar => scalar_into(scalar, out),
     }
+}
+
+fn is_vector(items: &[Json]) -> bool {
+    items.len() > MAX_NUMBER_LINES && items.iter().all(|item| matches!(item, Json::Number(_)))
 }
 
 fn indent(depth: usize, out: &mut String) {
@@ -143,5 +152,26 @@ mod tests {
             pretty(&document),
             "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": \"é\\u0000\\u001b\u{2028}\\\"\\\\\"\n    }\n  ],\n  \"n\": -1.0e-07\n}"
         );
+    }
+
+    #[test]
+    fn a_vector_is_one_line_and_rereads_to_the_letter() {
+        let numbers = |count: usize| vec!["-0.1e-2"; count].join(",");
+        let document = parse(&format!(
+            r#"{{"few":[{}],"many":[{}],"mixed":[{},"x"]}}"#,
+            numbers(8),
+            numbers(9),
+            numbers(9)
+        ))
+        .unwrap();
+        let text = pretty(&document);
+        assert!(
+            text.contains(&format!("  \"many\": [{}],\n", numbers(9))),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 1 + 10 + 1 + 12 + 1);
+        let reread = parse(&text).unwrap();
+        assert_eq!(reread, document);
+        assert_eq!(pretty(&reread), text);
     }
 }

@@ -1,14 +1,20 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
+mod anthropic;
+mod bedrock;
 mod custom;
 mod framing;
 mod ndjson;
 mod openai_chat;
+mod openai_embeddings;
+mod openai_responses;
 mod paths;
 mod plain;
 mod registry;
+mod request_body;
 mod rules;
 mod sse;
+mod usage_slot;
 mod wire;
 
 pub(crate) use custom::Providers;

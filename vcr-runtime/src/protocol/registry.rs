@@ -1,4 +1,8 @@
+use super::anthropic::Messages;
+use super::bedrock::Converse;
 use super::openai_chat::OpenAiChat;
+use super::openai_embeddings::OpenAiEmbeddings;
+use super::openai_responses::OpenAiResponses;
 use super::{HttpRequest, Wire};
 use crate::model::CanonicalRequest;
 
@@ -8,6 +12,8 @@ use crate::model::CanonicalRequest;
 pub enum Protocol {
     /// `OpenAI` chat completions, and everything that speaks like it.
     OpenAi,
+    /// Anthropic Messages; clients add `/v1/messages` to its base.
+    Anthropic,
 }
 
 /// What is fixed about a protocol.
@@ -20,15 +26,23 @@ struct Entry {
 }
 
 /// A new protocol is a variant, a row here, and a wire below.
-const PROTOCOLS: &[Entry] = &[Entry {
-    protocol: Protocol::OpenAi,
-    prefix: "openai/v1",
-    upstream: "https://api.openai.com/v1",
-    provider: "openai",
-}];
+const PROTOCOLS: &[Entry] = &[
+    Entry {
+        protocol: Protocol::OpenAi,
+        prefix: "openai/v1",
+        upstream: "https://api.openai.com/v1",
+        provider: "openai",
+    },
+    Entry {
+        protocol: Protocol::Anthropic,
+        prefix: "anthropic",
+        upstream: "https://api.anthropic.com",
+        provider: "anthropic",
+    },
+];
 
 /// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[&OpenAiChat];
+static WIRES: &[&dyn Wire] = &[&OpenAiChat, &OpenAiResponses, &OpenAiEmbeddings, &Messages, &Converse];
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.
@@ -177,7 +191,7 @@ mod tests {
         let (wire, request) = recognise(&http).unwrap();
         assert_eq!((wire.name(), request.model.as_str()), ("openai-chat", "m"));
         let other = HttpRequest {
-            path: "/v1/embeddings",
+            path: "/v1/moderations",
             ..http
         };
         assert!(recognise(&other).is_none());

@@ -89,6 +89,12 @@ impl Finder {
         &self.query
     }
 
+    /// Whether a text is shorter than any secret, as most names and roles of a request are. Not for texts whose members
+    /// have names of their own: `{"a":1}` is as long as the shortest secret.
+    pub(super) fn is_too_short(&self, text: &str) -> bool {
+        text.len() < self.least.min(LEAST)
+    }
+
     /// What to tell a person about a rule, without the secret.
     pub(super) fn describe(&self, rule: Rule) -> String {
         match rule {

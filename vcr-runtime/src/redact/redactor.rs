@@ -177,6 +177,9 @@ impl Redactor {
     }
 
     pub(super) fn spans(&self, text: &str, reach: Reach) -> Vec<Span> {
+        if self.finder.is_too_short(text) {
+            return Vec::new();
+        }
         let mut known = Vec::new();
         if reach == Reach::Everything && text.trim_ascii_start().starts_with(['{', '[']) {
             strings(text, |item| {

@@ -12,7 +12,8 @@ use crate::redact::Redactor;
 /// A take being played.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    calls: Vec<Arc<Call>>,
+    /// A call is handed over when it is taken, so that whoever delivers it need not copy it.
+    calls: Vec<Option<Arc<Call>>>,
     /// Each call's request as it is compared: redacted by today's rules, ignored members removed.
     keys: Vec<RecordedRequest>,
     /// The fingerprint of each key; `None` for calls written by hand.
@@ -63,13 +64,14 @@ impl Cursor {
             }
             cursor.keys.push(key);
             cursor.prints.push(print);
-            cursor.calls.push(Arc::new(call));
+            cursor.calls.push(Some(Arc::new(call)));
         }
         cursor
     }
 
-    pub(crate) fn calls(&self) -> &[Arc<Call>] {
-        &self.calls
+    /// How many calls the take has.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
     }
 
     /// The request of a call as it is compared.
@@ -115,11 +117,18 @@ impl Cursor {
                 waits_for,
             });
         }
-        servable(&self.calls[found]).map_err(NotTaken::Refused)?;
+        let Some(call) = self.calls[found].take() else {
+            // What is not taken is there; the index says so.
+            return Err(NotTaken::Unknown);
+        };
+        if let Err(refusal) = servable(&call) {
+            self.calls[found] = Some(call);
+            return Err(NotTaken::Refused(refusal));
+        }
         self.remove(found);
         self.taken[found] = Some(request);
         self.served = request;
-        Ok((found, Arc::clone(&self.calls[found])))
+        Ok((found, call))
     }
 
     /// The first call in recorded order that is equal to the request and not taken.

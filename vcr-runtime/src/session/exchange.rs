@@ -77,8 +77,10 @@ pub(crate) enum PlaybackBody {
     Whole(Duration, Vec<u8>),
     /// Pieces with the time from the call's start at which each is due; one write a piece.
     Pieces(Vec<(Duration, Vec<u8>)>),
-    /// No answer at all: break the connection before a head is sent (recorded transport failure).
+    /// No answer at all: break the connection before a head is sent (the caller had left when it was recorded).
     Nothing(Duration),
+    /// The upstream could not be asked: the front answers as it did live, with its own 502 and this message.
+    Unreachable(Duration, String),
 }
 
 /// When the steps of a replayed answer are due. Made when the call starts.

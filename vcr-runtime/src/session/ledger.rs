@@ -15,6 +15,9 @@ pub(crate) struct Ledger {
     pub(crate) recorded: usize,
     /// Calls that passed through.
     pub(crate) live: usize,
+    /// Tasks that the test's runtime still had when the test ended. Told only where calls are missing: every HTTP client with
+    /// an idle connection leaves some.
+    pub(crate) alive: usize,
     /// Warnings and remarks for people.
     pub(crate) notes: Vec<String>,
 }

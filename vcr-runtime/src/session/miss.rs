@@ -60,7 +60,7 @@ fn screen(
     not_taken: &NotTaken,
     place: Where<'_>,
 ) -> String {
-    let calls = cursor.calls().len();
+    let calls = cursor.len();
     let mut text = String::new();
     let mut line = |label: &str, value: &str| {
         let _ = write!(text, "\n  {label:<9} {value}");
@@ -114,7 +114,7 @@ fn nearest(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, line: &mut imp
     // Calls not yet used are the better candidates; used ones are shown when nothing else is left.
     let open: Vec<usize> = cursor.leftovers().collect();
     let candidates = if open.is_empty() {
-        (0..cursor.calls().len()).collect()
+        (0..cursor.len()).collect()
     } else {
         open
     };

@@ -9,7 +9,7 @@ use super::http_recorder::TRANSPORT;
 use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
-use crate::model::{BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody};
+use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody};
 use crate::protocol::{Answer, Wire};
 
 /// A call taken from a cassette, and how to deliver it.
@@ -48,9 +48,22 @@ impl Played {
         let call = &*self.call;
         let total = Duration::from_micros(call.metrics.map_or(0, |metrics| metrics.total_us));
         if is_silent(call) {
+            let unreachable = call
+                .boundary
+                .as_ref()
+                .filter(|boundary| boundary.kind == BoundaryKind::Error);
+            let body = match unreachable {
+                Some(Boundary {
+                    error_type, message, ..
+                }) => PlaybackBody::Unreachable(
+                    total,
+                    format!("the upstream gave no answer when this was recorded ({error_type}): {message}"),
+                ),
+                None => PlaybackBody::Nothing(total),
+            };
             return Playback {
                 head: HttpHead::default(),
-                body: PlaybackBody::Nothing(total),
+                body,
                 abort: true,
                 pace: self.pace(1),
             };
@@ -66,7 +79,7 @@ impl Played {
         };
         let steps = match &body {
             PlaybackBody::Pieces(pieces) => pieces.len(),
-            PlaybackBody::Whole(..) | PlaybackBody::Nothing(_) => 1,
+            PlaybackBody::Whole(..) | PlaybackBody::Nothing(_) | PlaybackBody::Unreachable(..) => 1,
         };
         let events = matches!(body, PlaybackBody::Pieces(_));
         Playback {

@@ -96,6 +96,9 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evi
             else {
                 return Some("the body is not JSON".to_owned());
             };
+            if body.as_object().is_none() {
+                return Some(format!("the body is {}", body.kind()));
+            }
             (
                 wire.comparable(&body),
                 wire.comparable(&wire.render_unary(&answer)),

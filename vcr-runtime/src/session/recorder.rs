@@ -17,6 +17,9 @@ use crate::protocol::{Event, Wire, WireError};
 pub(crate) struct Slot {
     pub(crate) index: usize,
     pub(crate) started_us: u64,
+    /// The instant that `started_us` was read from: start and duration must add up, or calls that overlapped would look
+    /// as if one had waited for the other.
+    pub(crate) started: Instant,
 }
 
 /// How the answer ended, as far as the front knows.
@@ -77,7 +80,7 @@ impl CallRecorder {
         Self {
             tape,
             slot,
-            clock: Instant::now(),
+            clock: slot.started,
             keep,
             request: Some((request, hash)),
             timeline,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::breaker::StreamBreaker;
 use super::ledger::Ledger;
@@ -43,6 +43,8 @@ pub(crate) struct Session {
     redactor: Arc<Redactor>,
     breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
     tapes: Mutex<Tapes>,
+    /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
+    own: OnceLock<Arc<Tape>>,
     ledger: Mutex<Ledger>,
     ended: AtomicBool,
     #[cfg(feature = "gateway")]
@@ -106,6 +108,7 @@ impl Session {
             redactor,
             breaker: Mutex::new(opening.breaker),
             tapes: Mutex::default(),
+            own: OnceLock::new(),
             ledger: Mutex::new(ledger),
             ended: AtomicBool::new(false),
             #[cfg(feature = "gateway")]
@@ -137,6 +140,11 @@ impl Session {
 
     pub(crate) fn set_breaker(&self, breaker: Arc<dyn StreamBreaker>) {
         *self.breaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(breaker);
+    }
+
+    /// Whether no call of this session goes to an upstream, unless its own metadata say so.
+    pub(crate) fn only_replays(&self) -> bool {
+        self.settings.effective_mode() == Mode::Replay
     }
 
     /// The full path of the test; only its package where there is no test.
@@ -258,8 +266,26 @@ impl Session {
     }
 
     /// The cassette of a call, opened at its first use.
-    fn tape(&self, settings: &Settings, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
+    fn tape(&self, settings: &Arc<Settings>, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
+        let own = Arc::ptr_eq(settings, &self.settings);
+        if let Some(tape) = self.own.get().filter(|_| own) {
+            return Ok(Arc::clone(tape));
+        }
+        let (tape, named) = self.named_tape(settings, request)?;
+        if own && named {
+            return Ok(Arc::clone(self.own.get_or_init(|| tape)));
+        }
+        Ok(tape)
+    }
+
+    /// The cassette by its name, and whether the name holds for every call with these settings.
+    fn named_tape(
+        &self,
+        settings: &Settings,
+        request: Option<&CanonicalRequest>,
+    ) -> Result<(Arc<Tape>, bool)> {
         let identity = Identity::resolve(&self.place, settings, self.environment)?;
+        let named = identity.scenario.is_some() || identity.filename.is_some();
         let path = identity.path(&auto(&identity, request))?;
         let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
         let role = match settings.effective_mode() {
@@ -270,13 +296,14 @@ impl Session {
             _ => Role::Replay,
         };
         if let Some(tape) = tapes.get(&(path.clone(), role)) {
-            return Ok(Arc::clone(tape));
+            return Ok((Arc::clone(tape), named));
         }
         let test = self.test();
         Registry::process().claim(&path, &test)?;
         let label = Label {
             scenario: identity.scenario.unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
+            filter: self.place.filter(),
         };
         let pin = pin(settings, &label.scenario, &path)?;
         let ignore = IgnorePaths::parse(&settings.ignore)?;
@@ -294,7 +321,7 @@ impl Session {
         tapes.insert((path, role), Arc::clone(&tape));
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
-        Ok(tape)
+        Ok((tape, named))
     }
 
     /// The session's own cassette; `None` when each call has an automatic one.

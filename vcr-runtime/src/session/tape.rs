@@ -29,6 +29,8 @@ pub(crate) struct Label {
     pub(crate) scenario: String,
     /// The full path of the test.
     pub(crate) test: Option<String>,
+    /// What `cargo test` takes to run that test alone; for advice.
+    pub(crate) filter: String,
 }
 
 /// An open cassette.
@@ -95,11 +97,11 @@ impl Tape {
         let cursor = match role {
             Role::Record => None,
             Role::Replay => {
-                let cassette = open_for_replay(&path, pin)?;
+                let cassette = open_for_replay(&path, pin, &label)?;
                 Some(Self::cursor(cassette, &redactor, &ignore))
             }
             Role::New if path.exists() => {
-                let cassette = open_for_replay(&path, pin)?;
+                let cassette = open_for_replay(&path, pin, &label)?;
                 Some(Self::cursor(cassette, &redactor, &ignore))
             }
             Role::New => None,
@@ -271,23 +273,30 @@ impl Tape {
     }
 }
 
-fn open_for_replay(path: &Path, pin: Option<&str>) -> Result<Cassette> {
+fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cassette> {
     let chosen = pin.map_or(Chosen::Latest, Chosen::Pinned);
     Cassette::open(path, chosen).map_err(|error| {
+        if error.kind() != ErrorKind::CassetteMissing {
+            return error;
+        }
+        let command = format!("VCR_MODE=record cargo test{}", label.filter);
         let journal = Journal::path_of(path);
-        if error.kind() == ErrorKind::CassetteMissing && journal.exists() {
-            return Error::new(
-                ErrorKind::CassetteMissing,
+        let (message, advice) = if journal.exists() {
+            (
                 format!(
                     "{}, but an interrupted recording left {} behind",
                     error.message(),
                     journal.display()
                 ),
-                "record it again with VCR_MODE=record, which keeps those calls in a side file",
+                format!("record it again with `{command}`, which keeps those calls in a side file"),
             )
-            .at(path);
-        }
-        error
+        } else {
+            (
+                error.message().to_owned(),
+                format!("record it once with `{command}` and a key"),
+            )
+        };
+        Error::new(ErrorKind::CassetteMissing, message, advice).at(path)
     })
 }
 
@@ -306,7 +315,8 @@ impl TapeRecording {
             // The journal holds redacted calls only, as they would have been saved.
             cassette::save(path, &target, head, &left, &|_| None)?;
             notes.push(format!(
-                "an interrupted recording left {calls} finished calls, now in {}; rename it to {} to use them",
+                "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
+                super::miss::count(calls, "finished call"),
                 target.display(),
                 path.file_name().unwrap_or_default().to_string_lossy()
             ));
@@ -325,9 +335,11 @@ impl TapeRecording {
     fn reserve(&mut self) -> Slot {
         self.slots.push(None);
         self.live += 1;
+        let started = Instant::now();
         Slot {
             index: self.slots.len() - 1,
-            started_us: micros(self.clock.elapsed()),
+            started_us: micros(started.duration_since(self.clock)),
+            started,
         }
     }
 

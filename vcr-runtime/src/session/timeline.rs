@@ -219,7 +219,8 @@ impl Timeline {
         {
             self.flush();
         }
-        self.open_at_us = at_us;
+        // Tool calls of a choice that never ended may have come before frames that are written already.
+        self.open_at_us = self.open_at_us.max(at_us);
         let index = self
             .open
             .iter()
@@ -363,6 +364,14 @@ mod tests {
             (frames[0].delta_us, frames[0].finish_reason.as_deref()),
             (2, None)
         );
+    }
+
+    #[test]
+    fn tool_calls_that_were_cut_stand_after_what_came_later() {
+        let mut timeline = Timeline::new(0);
+        timeline.push(10, [tool(0, Some("x"), "{")]);
+        timeline.push(30, [text("a")]);
+        assert_eq!(shape(&timeline.finish().frames), [(30, "a", None), (0, "", None)]);
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Session {
                     .leftovers()
                     .map(|index| (index, describe(cursor.key(index))))
                     .collect();
-                (left, cursor.calls().len())
+                (left, cursor.len())
             }) else {
                 continue;
             };
@@ -170,6 +170,13 @@ impl Session {
         if self.settings().allow_unused {
             report.unused = all;
             return None;
+        }
+        let alive = self.ledger().alive;
+        if alive > 0 {
+            let tasks = count(alive, "task");
+            text.push_str(&format!(
+                "\n  alive     {tasks} when the test ended; those of an HTTP client's connections count too"
+            ));
         }
         let test = self.test();
         let filter = self.place.filter();

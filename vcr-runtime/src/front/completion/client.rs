@@ -40,8 +40,8 @@ impl Client {
     /// [`CallError::Failed`] when the upstream failed or was recorded failing; [`CallError::Vcr`] for a miss, a call
     /// outside every session, or a cassette that cannot be read.
     pub async fn completion(&self, request: Request) -> Result<Completion, CallError> {
-        let request = request.with_stream(false);
-        let (turn, own) = self.turn(&request)?;
+        let mut request = request.with_stream(false);
+        let (turn, own) = self.turn(&mut request)?;
         let answer = match turn {
             Turn::Live => self.ask(request, None).await,
             Turn::Record(call) => self.ask(request, Some(call)).await,
@@ -59,8 +59,8 @@ impl Client {
     /// # Errors
     /// As [`completion`](Self::completion).
     pub async fn completion_stream(&self, request: Request) -> Result<CompletionStream, CallError> {
-        let request = request.with_stream(true);
-        let (turn, own) = self.turn(&request)?;
+        let mut request = request.with_stream(true);
+        let (turn, own) = self.turn(&mut request)?;
         let recorder = match turn {
             Turn::Replay(played) => return Ok(CompletionStream::replayed(played)),
             Turn::Record(call) => Some(call),
@@ -80,13 +80,21 @@ impl Client {
         }
     }
 
-    fn turn(&self, request: &Request) -> Result<(Turn, Option<OneCall>), CallError> {
+    fn turn(&self, request: &mut Request) -> Result<(Turn, Option<OneCall>), CallError> {
         let control = request.control();
         match access(self.session.as_ref(), &control)? {
             Access::Live => Ok((Turn::Live, None)),
-            Access::Session(session) => Ok((session.begin(request.canonical(), None, &control)?, None)),
+            // In replay nothing goes to the upstream, so the request is not needed twice.
+            Access::Session(session) if control.is_empty() && session.only_replays() => Ok((
+                session.begin(std::mem::take(request).into_canonical(), None, &control)?,
+                None,
+            )),
+            Access::Session(session) => Ok((
+                session.begin(request.clone().into_canonical(), None, &control)?,
+                None,
+            )),
             Access::OneCall(own) => {
-                let turn = own.0.begin(request.canonical(), None, &control)?;
+                let turn = own.0.begin(request.clone().into_canonical(), None, &control)?;
                 Ok((turn, Some(own)))
             }
         }

@@ -160,26 +160,33 @@ impl Request {
     }
 
     /// The form that is matched and stored.
-    pub(crate) fn canonical(&self) -> CanonicalRequest {
+    pub(crate) fn into_canonical(mut self) -> CanonicalRequest {
         let (provider, model) = self.split();
-        let mut parameters = Object::new();
-        let given = |name: &str| self.parameters.get(name).cloned().unwrap_or_default();
-        parameters.push("temperature", given("temperature"));
-        parameters.push("max_tokens", given("max_tokens"));
+        let (provider, model) = (provider.to_owned(), model.to_owned());
+        let mut parameters = Object(Vec::with_capacity(self.parameters.len() + 3));
+        parameters.push(
+            "temperature",
+            self.parameters.remove("temperature").unwrap_or_default(),
+        );
+        parameters.push(
+            "max_tokens",
+            self.parameters.remove("max_tokens").unwrap_or_default(),
+        );
         parameters.push("stream", self.stream);
-        let more = |name: &str| !matches!(name, "temperature" | "max_tokens" | "stream");
-        parameters
-            .0
-            .extend(self.parameters.iter().filter(|(name, _)| more(name)).cloned());
+        self.parameters.remove("stream");
+        parameters.0.append(&mut self.parameters.0);
         CanonicalRequest {
-            protocol: "completion".to_owned(),
-            model: model.to_owned(),
-            provider: provider.to_owned(),
-            messages: self.messages.clone(),
+            protocol: PROTOCOL.to_owned(),
+            model,
+            provider,
+            messages: self.messages,
             parameters,
         }
     }
 }
+
+/// The name that cassettes store for in-process completions.
+const PROTOCOL: &str = "completion";
 
 #[cfg(test)]
 mod tests {
@@ -204,7 +211,10 @@ mod tests {
             .user("hi")
             .metadata("vcr_scenario", "x")
             .metadata("trace", 1);
-        assert_eq!(request.canonical(), Request::new("m").user("hi").canonical());
+        assert_eq!(
+            request.clone().into_canonical(),
+            Request::new("m").user("hi").into_canonical()
+        );
         assert_eq!(request.control().len(), 1);
         assert_eq!(
             request.body(),

@@ -48,7 +48,9 @@ enum LiveSteps {
 }
 
 struct Replayed {
-    call: Arc<Call>,
+    frames: std::vec::IntoIter<Frame>,
+    /// All of the call but its frames.
+    call: Box<Call>,
     next: usize,
     due: Duration,
     pace: Pace,
@@ -78,8 +80,12 @@ impl CompletionStream {
 
     pub(super) fn replayed(played: Played) -> Self {
         let pace = played.pace(played.call.frames.len());
+        // A call is served once, so its frames can be handed over.
+        let mut call = Arc::unwrap_or_clone(played.call);
+        let frames = std::mem::take(&mut call.frames).into_iter();
         let replayed = Replayed {
-            call: played.call,
+            frames,
+            call: Box::new(call),
             next: 0,
             due: Duration::ZERO,
             pace,
@@ -137,26 +143,38 @@ type Polled = Poll<Option<Result<Frame, CallError>>>;
 
 impl Replayed {
     fn poll(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Polled {
-        let Some(frame) = self.call.frames.get(self.next) else {
-            let call = Arc::clone(&self.call);
-            let Some(boundary) = call.boundary.as_ref().filter(|boundary| is_failure(boundary)) else {
-                usage.clone_from(&call.usage);
-                return Poll::Ready(None);
-            };
-            if call.frames.is_empty() {
-                let total = call.metrics.map_or(0, |metrics| metrics.total_us);
-                std::task::ready!(self.wait(context, Duration::from_micros(total)));
-            }
-            return Poll::Ready(Some(Err(Failure::from_boundary(boundary).into())));
-        };
-        if !self.pace.is_immediate() {
+        if !self.pace.is_immediate()
+            && let Some(frame) = self.frames.as_slice().first()
+        {
             let due = self.due + frame.delta();
             std::task::ready!(self.wait(context, due));
             self.due = due;
         }
-        let frame = self.call.frames[self.next].clone();
-        self.next += 1;
-        Poll::Ready(Some(Ok(frame)))
+        if let Some(frame) = self.frames.next() {
+            self.next += 1;
+            return Poll::Ready(Some(Ok(frame)));
+        }
+        std::task::ready!(self.end(context, usage))
+            .map_or(Poll::Ready(None), |error| Poll::Ready(Some(Err(error))))
+    }
+
+    /// After the last frame: the error that ended the answer, or the token counts.
+    #[cold]
+    fn end(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Poll<Option<CallError>> {
+        let failure = self
+            .call
+            .boundary
+            .as_ref()
+            .filter(|boundary| is_failure(boundary));
+        let Some(failure) = failure.map(Failure::from_boundary) else {
+            *usage = self.call.usage.take();
+            return Poll::Ready(None);
+        };
+        if self.next == 0 {
+            let total = self.call.metrics.map_or(0, |metrics| metrics.total_us);
+            std::task::ready!(self.wait(context, Duration::from_micros(total)));
+        }
+        Poll::Ready(Some(failure.into()))
     }
 
     fn wait(&mut self, context: &mut Context<'_>, due: Duration) -> Poll<()> {

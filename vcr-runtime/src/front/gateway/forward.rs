@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, Method, Response};
 use http_body::Body;
 use once_cell::sync::OnceCell;
 use reqwest::{Client, Url};
@@ -14,7 +14,7 @@ use reqwest::{Client, Url};
 use super::encoding::Coding;
 use super::flushed::Flushed;
 use super::headers;
-use super::respond::{Reply, assemble, fault};
+use super::respond::{Reply, assemble, unreachable};
 use super::route::is_loopback;
 use super::tee::{Forwarded, Tee};
 use crate::session::{End, Recording, Upstream};
@@ -131,7 +131,7 @@ fn bad_gateway(upstream: &Upstream, mut tee: Tee, failure: Failure) -> Response<
         upstream.base, failure.error_type, failure.message
     );
     tee.end(failure.into());
-    fault(StatusCode::BAD_GATEWAY, "vcr_upstream_error", &message)
+    unreachable(&message)
 }
 
 impl Failure {

@@ -126,6 +126,10 @@ pub(super) async fn play(playback: Playback, flushed: Arc<Flushed>) -> Result<Re
             pace.until(0, offset).await;
             return Err(Broken::Recorded);
         }
+        PlaybackBody::Unreachable(offset, message) => {
+            pace.until(0, offset).await;
+            return Ok(unreachable(&message));
+        }
         PlaybackBody::Whole(offset, body) if abort => vec![(offset, body)],
         PlaybackBody::Whole(offset, body) => {
             pace.until(0, offset).await;
@@ -164,6 +168,11 @@ pub(super) fn refusal(error: &Error) -> Response<Reply> {
         _ => "vcr_error",
     };
     fault(StatusCode::CONFLICT, code, &error.to_string())
+}
+
+/// The upstream gave no answer, now or when it was recorded.
+pub(super) fn unreachable(message: &str) -> Response<Reply> {
+    fault(StatusCode::BAD_GATEWAY, "vcr_upstream_error", message)
 }
 
 /// An error in the shape that the providers' SDKs read a message from.

@@ -88,6 +88,10 @@ impl Wire for OpenAiChat {
         }
     }
 
+    fn end_marker(&self) -> &'static str {
+        "[DONE]"
+    }
+
     fn stream_content_type(&self) -> &'static str {
         EVENT_STREAM
     }
@@ -106,5 +110,16 @@ impl Wire for OpenAiChat {
             *members = kept;
         }
         assemble::sorted(&body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_marker_is_the_payload_of_the_trailer() {
+        let trailer = OpenAiChat.trailer(None);
+        assert_eq!(trailer, format!("data: {}\n\n", OpenAiChat.end_marker()));
     }
 }

@@ -6,7 +6,7 @@ use crate::model::Boundary;
 use super::words::RULES;
 
 /// An error body with the message that the cassette tells, which a person may have edited.
-pub(super) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
+pub(in crate::protocol) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
     if RULES.error(None, &body).message == boundary.message {
         return body;
     }
@@ -32,7 +32,7 @@ pub(super) fn with_message(mut body: Json, boundary: &Boundary) -> Json {
 }
 
 /// The usual body for an error that has none.
-pub(super) fn write(boundary: &Boundary) -> Json {
+pub(in crate::protocol) fn write(boundary: &Boundary) -> Json {
     let mut error = Object::new();
     error.push("message", boundary.message.as_str());
     error.push("type", boundary.error_type.as_str());

@@ -4,7 +4,7 @@ mod assemble;
 mod body;
 mod chat;
 mod decode;
-mod error;
+pub(super) mod error;
 mod render;
 mod request;
 mod shape;

@@ -95,7 +95,10 @@ impl<'a> Painter<'a> {
             delta.set("role", "assistant");
             delta.set("content", (!only_tools).then_some(""));
         }
-        self.delta(Place::Open, choice, delta, Json::Null);
+        // Some servers begin with the text itself.
+        if !delta.is_empty() || self.template.get(Place::Open.name()).is_some() {
+            self.delta(Place::Open, choice, delta, Json::Null);
+        }
     }
 
     fn reasoning(&mut self, choice: u32, text: &str) {

@@ -69,11 +69,9 @@ impl StreamReader {
         match (expected, name) {
             // Payloads render without a name, so that even the telling name `error` is worth a note.
             (None, Some(name)) if name != "message" => self.odd(&format!("is named `{name}`")),
-            (Some(expected), name) if expected != name => {
-                self.odd(&match name {
-                    Some(name) => format!("is named `{name}`, unlike its payload"),
-                    None => "has no name".to_owned(),
-                });
+            // A missing name follows from the payload: it is rendered with one, as clients need it.
+            (Some(expected), Some(name)) if expected != Some(name) => {
+                self.odd(&format!("is named `{name}`, unlike its payload"));
             }
             _ => {}
         }

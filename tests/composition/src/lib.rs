@@ -1,0 +1,1 @@
+//! Every test framework that `#[vcr_test]` composes with, in use: see `tests/`.

@@ -1,0 +1,76 @@
+use crate::json::{Json, compact};
+use crate::model::CanonicalRequest;
+use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
+
+use super::decode::MessagesDecoder;
+use super::{assemble, render, request, unary};
+
+/// The name in cassettes.
+pub(crate) const NAME: &str = "anthropic-messages";
+pub(crate) const PROVIDER: &str = "anthropic";
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Anthropic Messages: `POST …/v1/messages`, answered by one body or by named events up to `message_stop`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Messages;
+
+impl Wire for Messages {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
+        request::canonical(http)
+    }
+
+    fn rebuild(&self, request: &CanonicalRequest) -> Json {
+        request::rebuild(request)
+    }
+
+    fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
+        let essence = content_type?.split(';').next()?.trim();
+        essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(MessagesDecoder::new())
+    }
+
+    fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
+        unary::read(status, body, out)
+    }
+
+    fn render_unary(&self, answer: &Answer<'_>) -> Json {
+        unary::render(answer)
+    }
+
+    fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {
+        render::stream(answer)
+    }
+
+    /// Clients look at the event's name before they look at the payload.
+    fn frame(&self, payload: &Json) -> String {
+        let data = compact(payload);
+        match payload.get("type").and_then(Json::as_str) {
+            Some(name) if !name.contains(['\n', '\r']) => format!("event: {name}\ndata: {data}\n\n"),
+            _ => format!("data: {data}\n\n"),
+        }
+    }
+
+    /// The end marker is a payload like the others.
+    fn trailer(&self, _template: Option<&Json>) -> &'static str {
+        ""
+    }
+
+    fn stream_content_type(&self) -> &'static str {
+        EVENT_STREAM
+    }
+
+    fn assemble(&self, payloads: &[Json]) -> Json {
+        assemble::assemble(payloads)
+    }
+}

@@ -1,0 +1,21 @@
+//! Anthropic Messages.
+
+mod assemble;
+mod blocks;
+mod decode;
+mod error;
+mod messages;
+mod render;
+mod request;
+mod shape;
+mod template;
+#[cfg(test)]
+mod tests;
+mod unary;
+mod words;
+
+pub(super) use messages::{Messages, NAME, PROVIDER};
+pub(super) use render::content;
+pub(super) use request::{system_message, system_of, without_control};
+pub(super) use template::{note_usage, noted_usage};
+pub(super) use unary::read_content;

@@ -1,0 +1,5 @@
+mod by_hand;
+mod cases;
+mod generated;
+mod real;
+mod recorder;

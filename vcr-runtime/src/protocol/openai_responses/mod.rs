@@ -1,0 +1,19 @@
+//! The `OpenAI` Responses API, which xAI and other servers speak too.
+
+mod assemble;
+mod decode;
+mod items;
+mod lay;
+mod render;
+mod request;
+mod responses;
+mod scribe;
+mod skeleton;
+mod template;
+#[cfg(test)]
+mod tests;
+mod unary;
+mod words;
+
+pub(super) use responses::{NAME, OpenAiResponses};
+use responses::{PROVIDER, rules};

@@ -1,0 +1,95 @@
+use std::sync::LazyLock;
+
+use crate::json::{Json, Object, compact};
+use crate::model::CanonicalRequest;
+use crate::protocol::rules::Rules;
+use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
+
+use super::decode::ResponsesDecoder;
+use super::words::{is_noise, type_of};
+use super::{assemble, render, request, unary};
+
+/// The name in cassettes.
+pub(crate) const NAME: &str = "openai-responses";
+pub(super) const PROVIDER: &str = "openai";
+const EVENT_STREAM: &str = "text/event-stream";
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded(include_str!("rules.toml")));
+
+pub(super) fn rules() -> &'static Rules {
+    &RULES
+}
+
+/// The Responses API: `POST …/responses`, answered by one body or by named events without an end marker of their own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenAiResponses;
+
+impl Wire for OpenAiResponses {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
+        request::canonical(http)
+    }
+
+    fn rebuild(&self, request: &CanonicalRequest) -> Json {
+        request::rebuild(request)
+    }
+
+    fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
+        let essence = content_type?.split(';').next()?.trim();
+        essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(ResponsesDecoder::new())
+    }
+
+    fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
+        unary::read(status, body, out)
+    }
+
+    fn render_unary(&self, answer: &Answer<'_>) -> Json {
+        unary::render(answer)
+    }
+
+    fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {
+        render::stream(answer)
+    }
+
+    fn frame(&self, payload: &Json) -> String {
+        match type_of(payload) {
+            "" => format!("data: {}\n\n", compact(payload)),
+            name => format!("event: {name}\ndata: {}\n\n", compact(payload)),
+        }
+    }
+
+    fn trailer(&self, _: Option<&Json>) -> &'static str {
+        ""
+    }
+
+    fn stream_content_type(&self) -> &'static str {
+        EVENT_STREAM
+    }
+
+    fn assemble(&self, payloads: &[Json]) -> Json {
+        assemble::assemble(payloads)
+    }
+
+    fn comparable(&self, body: &Json) -> Json {
+        let Some(members) = body.as_object() else {
+            return body.clone();
+        };
+        let kept: Object = members
+            .iter()
+            .filter(|(name, _)| !is_noise(name))
+            .cloned()
+            .collect();
+        assemble::sorted(&kept.into())
+    }
+}
