@@ -293,3 +293,6 @@ fn fail<T: Outcome>(spec: &Spec, error: &Error) -> T {
 fn say(text: &str) {
     eprintln!("{text}");
 }
+
+#[cfg(test)]
+mod tests;

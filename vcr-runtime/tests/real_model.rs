@@ -4,6 +4,8 @@
 //! because that server drops the answer it is working on when the next request comes):
 //! `VCR_MODE=record cargo test -p vcr-runtime --test real_model -- --test-threads=1`.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use serde_json::{Value, json};
 use vcr_runtime::{Vcr, vcr_test};
 

@@ -35,11 +35,25 @@ pub(super) fn told(call: &Call, providers: &Providers) -> Option<Told> {
             }
         }
     };
+    if let Json::Array(items) = &body
+        && status < 400
+        && asks_for_stream(call)
+    {
+        // A stream as one JSON array, as Gemini sends it unless it is asked for events.
+        let framed = items.iter().map(|item| wire.frame(item).into_bytes());
+        return Some(streamed(call, wire, framed));
+    }
     let mut events = Vec::new();
     wire.unary(status, &body, &mut events);
     let mut timeline = Timeline::unary();
     timeline.push(0, events);
     Some(timeline.finish())
+}
+
+fn asks_for_stream(call: &Call) -> bool {
+    let parameters = call.request.parameters.as_ref();
+    let stream = parameters.and_then(|parameters| parameters.get("stream"));
+    stream.and_then(Json::as_bool) == Some(true)
 }
 
 fn streamed(call: &Call, wire: &dyn Wire, pieces: impl Iterator<Item = Vec<u8>>) -> Told {

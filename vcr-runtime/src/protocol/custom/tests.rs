@@ -180,7 +180,7 @@ fn an_answer_from_elsewhere_gets_the_providers_words() {
         "{all}"
     );
     assert!(
-        all.contains(r#""meta":{"tokens":{"total_tokens":7,"in":3,"out":4}}"#),
+        all.contains(r#""meta":{"tokens":{"total_tokens":7,"out":4,"in":3}}"#),
         "{all}"
     );
 }

@@ -82,11 +82,6 @@ impl Reader {
         self.rules
     }
 
-    /// Whether anything of that choice has come.
-    pub(crate) fn knows(&self, choice: u32) -> bool {
-        self.choices.contains_key(&choice)
-    }
-
     /// The usage so far.
     pub(crate) fn usage(&self) -> Option<&Usage> {
         self.usage.told.as_ref()
@@ -180,7 +175,7 @@ impl Reader {
 
     /// Applies a table to its value.
     fn value(&mut self, node: &'static Node, value: &Json, place: Place, run: &mut Run<'_>) {
-        let place = self.place(node, value, place);
+        let place = Self::place(node, value, place);
         for (path, kinds) in &node.accepts {
             if let Some(found) = path.get(value).filter(|found| !kinds.has(found)) {
                 let mut steps = Vec::new();
@@ -217,7 +212,7 @@ impl Reader {
         }
     }
 
-    fn place(&mut self, node: &Node, value: &Json, place: Place) -> Place {
+    fn place(node: &Node, value: &Json, place: Place) -> Place {
         let number = |paths: &[Path]| paths.iter().find_map(|path| index(path.get(value)));
         let mut choice = place.choice;
         if !node.choice.is_empty() {
@@ -301,15 +296,10 @@ impl Reader {
         run.reading.hits.push(Hit {
             field: Field::Tool,
             choice: place.choice,
-            tool: Some(index),
             is_new,
             node,
             steps: run.steps.clone(),
         });
-        let place = Place {
-            index: Some(index),
-            ..place
-        };
         // Servers that send an object instead of text are read as its compact text.
         let told = match arguments.as_ref().map(|(_, value)| *value) {
             None => String::new(),
@@ -420,7 +410,6 @@ impl Run<'_> {
         self.reading.hits.push(Hit {
             field,
             choice: place.choice,
-            tool: place.index,
             is_new: false,
             node,
             steps,

@@ -19,8 +19,6 @@ pub(crate) struct Reading {
 pub(crate) struct Hit {
     pub(crate) field: Field,
     pub(crate) choice: u32,
-    /// The number of the tool call.
-    pub(crate) tool: Option<u32>,
     /// For a tool: it is the first fragment of its call.
     pub(crate) is_new: bool,
     /// The table whose entry it was.
@@ -69,11 +67,6 @@ impl Field {
 }
 
 impl Reading {
-    /// The name of the table that was applied.
-    pub(crate) fn name(&self) -> Option<&'static str> {
-        self.node.and_then(Node::name)
-    }
-
     /// Whether a hit stands at the steps or below.
     pub(crate) fn says(&self, steps: &[Step<'_>]) -> bool {
         self.hits.iter().any(|hit| hit.steps.starts_with(steps))
