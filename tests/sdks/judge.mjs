@@ -82,6 +82,7 @@ const SDKS = {
 const described = (error) => ({
   class: error.constructor.name,
   status: error.status ?? error.status_code ?? null,
+  code: error.code ?? null,
   message: error.message,
   body: error.error ?? null,
 });

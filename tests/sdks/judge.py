@@ -150,9 +150,10 @@ def query(case: dict) -> dict:
 
 def described(error: Exception) -> dict:
     """The error as a caller can handle it: class, status and the provider's own words."""
-    status = getattr(error, "status_code", None) or getattr(error, "code", None)
+    code = getattr(error, "code", None)
+    status = code if isinstance(error, errors.APIError) else getattr(error, "status_code", None)
     body = getattr(error, "body", None) or getattr(error, "details", None)
-    return {"class": type(error).__name__, "status": status, "message": str(error), "body": body}
+    return {"class": type(error).__name__, "status": status, "code": code, "message": str(error), "body": body}
 
 
 def ask(base: str, case: dict) -> dict:
