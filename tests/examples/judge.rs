@@ -34,6 +34,8 @@ const FOLDERS: [&str; 12] = [
     "openrouter",
     "vllm",
 ];
+/// What nobody has recorded under a free licence: errors, and embeddings.
+const WRITTEN: &str = include_str!("../sdks/written.json");
 /// What replaying answers with, and the setting that the recording is made with for that.
 const LAYERS: [(&str, IncludeRaw); 2] = [("raw", IncludeRaw::Always), ("frames", IncludeRaw::Never)];
 
@@ -54,10 +56,10 @@ async fn main() {
         panic!("usage: judge CASES COPIES");
     };
     let copies: usize = copies.parse().expect("a number of copies");
-    let exchanges =
+    let recorded =
         traffic::load(&FOLDERS).unwrap_or_else(|| panic!("{} has to name the recordings", traffic::VARIABLE));
     let mut cases = Vec::new();
-    for exchange in exchanges {
+    for exchange in recorded.into_iter().chain(written()) {
         if let Some((sdk, base)) = sdk(&exchange.path) {
             cases.push(case(with_input(exchange.clone(), sdk), sdk, base, copies).await);
         }
@@ -83,11 +85,31 @@ async fn main() {
     std::process::exit(i32::from(complaints > 0));
 }
 
+fn written() -> Vec<Exchange> {
+    let list: Vec<Value> = serde_json::from_str(WRITTEN).expect("a list");
+    let word = |value: &Value| value.as_str().expect("a text").to_owned();
+    list.iter()
+        .map(|one| Exchange {
+            folder: "written".to_owned(),
+            file: word(&one["name"]),
+            index: 0,
+            method: "POST".to_owned(),
+            path: word(&one["path"]),
+            query: String::new(),
+            request: one["request"].to_string().into_bytes(),
+            status: one["status"].as_u64().unwrap().try_into().unwrap(),
+            headers: vec![("content-type".to_owned(), word(&one["content_type"]))],
+            body: word(&one["body"]).into_bytes(),
+        })
+        .collect()
+}
+
 /// The SDK that asks at this path, and the part of the path that is its base.
 fn sdk(path: &str) -> Option<(&'static str, &str)> {
     let below = |sdk, suffix: &str| path.strip_suffix(suffix).map(|base| (sdk, base));
     below("chat", "/chat/completions")
         .or_else(|| below("responses", "/responses"))
+        .or_else(|| below("embeddings", "/embeddings"))
         .or_else(|| below("anthropic", "/v1/messages"))
         .or_else(|| below("ollama", "/api/chat"))
         .or_else(|| path.find("/v1beta/models/").map(|at| ("gemini", &path[..at])))

@@ -48,6 +48,12 @@ const SDKS = {
     const answer = await openai(base, one).responses.create(one.request);
     await listen(heard, answer, one.request.stream === true, (events) => events.findLast((e) => e.response)?.response);
   },
+  async embeddings(base, one, heard) {
+    const { encoding_format, ...body } = one.request;
+    // Asked for nothing, the SDK asks for base64 and decodes it.
+    if (encoding_format !== "base64") body.encoding_format = encoding_format;
+    await listen(heard, await openai(base, one).embeddings.create(body), false);
+  },
   async anthropic(base, one, heard) {
     const client = new Anthropic({ apiKey: KEY, baseURL: base, maxRetries: 0 });
     const answer = await client.messages.create(one.request);

@@ -88,6 +88,13 @@ def last_response(events: list) -> typing.Any:
     return ends[-1] if ends else None
 
 
+def embeddings(base: str, case: dict, heard: Heard) -> None:
+    client = openai.OpenAI(api_key=KEY, base_url=base, max_retries=0)
+    # Asked for nothing, the SDK asks for base64 and decodes it.
+    body = {name: value for name, value in case["request"].items() if value != "base64"}
+    heard.listen(client.embeddings.create(**body), False, last_response)
+
+
 def messages(base: str, case: dict, heard: Heard) -> None:
     client = anthropic.Anthropic(api_key=KEY, base_url=base, max_retries=0)
     body = case["request"]
@@ -140,7 +147,7 @@ def chat_ollama(base: str, case: dict, heard: Heard) -> None:
     heard.listen(client.chat(**arguments, stream=streamed), streamed, lambda chunks: None)
 
 
-SDKS = {"chat": chat, "responses": responses, "anthropic": messages, "gemini": gemini, "ollama": chat_ollama}
+SDKS = {"chat": chat, "responses": responses, "embeddings": embeddings, "anthropic": messages, "gemini": gemini, "ollama": chat_ollama}
 ERRORS = (openai.OpenAIError, anthropic.AnthropicError, errors.APIError, ollama.ResponseError, ValueError)
 
 

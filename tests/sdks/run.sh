@@ -35,8 +35,8 @@ exec {out}<&"${SERVER[0]}" {in}>&"${SERVER[1]}"
 read -r ready <&"$out" || { echo "the judge's server did not start" >&2; exit 1; }
 [[ $ready == ready ]] || { echo "$ready" >&2; exit 1; }
 
-"$work/venv/bin/python" "$here/judge.py" "$work/cases.json" "$work/python.json"
-node "$work/node/judge.mjs" "$work/cases.json" "$work/node.json"
+timeout 300 "$work/venv/bin/python" "$here/judge.py" "$work/cases.json" "$work/python.json"
+timeout 300 node "$work/node/judge.mjs" "$work/cases.json" "$work/node.json"
 
 # Every session says now whether all of its calls were asked for, and nothing else.
 exec {in}>&- {SERVER[1]}>&-
