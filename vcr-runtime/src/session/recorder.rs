@@ -177,7 +177,9 @@ impl CallRecorder {
             self.keep.include_raw,
             redactor,
         );
-        redactor.call(&mut call);
+        if redactor.call(&mut call) {
+            raw::drop_transcript(&mut call);
+        }
         call.request = RecordedRequest::recorded(request, hash);
         self.tape.record(self.slot.index, call);
     }
