@@ -108,7 +108,7 @@ impl Tape {
         };
         let recording = match role {
             Role::Replay => None,
-            Role::Record | Role::New => Some(TapeRecording::open(&path, &label, notes)?),
+            Role::Record | Role::New => Some(TapeRecording::open(&path, &label, &redactor, notes)?),
         };
         let trace_id = match (&cursor, &recording) {
             (Some((id, _)), _) => id.clone(),
@@ -195,13 +195,16 @@ impl Tape {
 
     /// Takes a finished call.
     pub(crate) fn record(&self, index: usize, call: Call) {
+        // A call that still holds a secret fails the save, so it must not reach the disk by this way either.
+        let entry = Some(Journal::entry(&call)).filter(|entry| self.redactor.scan(entry).is_none());
         let mut state = self.state();
         let Some(recording) = &mut state.recording else {
             // The take has been written: a call that ends after its test is too late.
             return;
         };
         if recording.fault.is_none()
-            && let Err(fault) = recording.journal.append(&call)
+            && let Some(entry) = entry
+            && let Err(fault) = recording.journal.append(&entry)
         {
             recording.fault = Some(fault);
         }
@@ -264,13 +267,15 @@ impl Tape {
             scenario: &self.label.scenario,
             test: self.label.test.as_deref(),
         };
-        let redactor = &self.redactor;
-        cassette::save(&self.path, target, head, take, &|text| {
-            redactor
-                .scan(text)
-                .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule))
-        })
+        cassette::save(&self.path, target, head, take, &|text| leak(&self.redactor, text))
     }
+}
+
+/// What is left of secrets in a text that is to be written.
+fn leak(redactor: &Redactor, text: &str) -> Option<String> {
+    redactor
+        .scan(text)
+        .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule))
 }
 
 fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cassette> {
@@ -301,26 +306,15 @@ fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cass
 }
 
 impl TapeRecording {
-    fn open(path: &Path, label: &Label, notes: &mut Vec<String>) -> Result<Self> {
+    fn open(path: &Path, label: &Label, redactor: &Redactor, notes: &mut Vec<String>) -> Result<Self> {
         refuse_another_test(path, label)?;
         let trace_id = uuid::Uuid::now_v7().simple().to_string();
-        let (journal, left) = Journal::open(path, &trace_id)?;
+        let (mut journal, left) = Journal::open(path)?;
         if let Some(left) = left {
-            let target = path.with_extension("interrupted.json");
-            let head = Head {
-                scenario: &label.scenario,
-                test: label.test.as_deref(),
-            };
-            let calls = left.calls.len();
-            // The journal holds redacted calls only, as they would have been saved.
-            cassette::save(path, &target, head, &left, &|_| None)?;
-            notes.push(format!(
-                "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
-                super::miss::count(calls, "finished call"),
-                target.display(),
-                path.file_name().unwrap_or_default().to_string_lossy()
-            ));
+            notes.push(set_interrupted_aside(path, label, redactor, left)?);
         }
+        // Only now: what an interrupted recording left behind stands in a file of its own.
+        journal.begin(&trace_id)?;
         Ok(Self {
             trace_id,
             clock: Instant::now(),
@@ -352,6 +346,26 @@ impl TapeRecording {
     }
 }
 
+/// Saves what an interrupted recording left in the journal, by the redaction rules of today, and says where.
+fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut left: Take) -> Result<String> {
+    for call in &mut left.calls {
+        redactor.recorded(&mut call.request);
+        redactor.call(call);
+    }
+    let target = path.with_extension("interrupted.json");
+    let head = Head {
+        scenario: &label.scenario,
+        test: label.test.as_deref(),
+    };
+    cassette::save(path, &target, head, &left, &|text| leak(redactor, text))?;
+    Ok(format!(
+        "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
+        super::miss::count(left.calls.len(), "finished call"),
+        target.display(),
+        path.file_name().unwrap_or_default().to_string_lossy()
+    ))
+}
+
 /// A cassette belongs to one test: another one's recording would take its place.
 fn refuse_another_test(path: &Path, label: &Label) -> Result<()> {
     let Some(test) = &label.test else {
@@ -377,3 +391,88 @@ fn refuse_another_test(path: &Path, label: &Label) -> Result<()> {
 
 /// Tapes of a session by file and role.
 pub(crate) type Tapes = HashMap<(PathBuf, Role), Arc<Tape>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Environment, RedactRules};
+    use crate::model::Frame;
+
+    fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
+        let label = Label {
+            scenario: "s".to_owned(),
+            test: None,
+            filter: String::new(),
+        };
+        let mut notes = Vec::new();
+        let ignore = IgnorePaths::default();
+        let tape = Tape::open(
+            path.to_owned(),
+            Role::Record,
+            None,
+            label,
+            Arc::new(redactor),
+            ignore,
+            &mut notes,
+        )?;
+        Ok((tape, notes))
+    }
+
+    fn record(tape: &Tape, call: Call) {
+        let request = CanonicalRequest::default();
+        match tape.find(&request, Matching::Sequential, |_| Ok(())) {
+            Ok(Found::Record(slot)) => tape.record(slot.index, call),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn says(text: &str) -> Call {
+        Call {
+            frames: vec![Frame {
+                chunk: text.to_owned(),
+                ..Frame::default()
+            }],
+            ..Call::default()
+        }
+    }
+
+    #[test]
+    fn what_fails_to_redact_is_not_in_the_journal_either() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        let environment = Environment::from_pairs([("OPENAI_API_KEY", "test-7Qx-secret-value")]);
+        let redactor = Redactor::new(&RedactRules::default(), &environment).unwrap();
+        let (tape, _) = open(&path, redactor).unwrap();
+        record(&tape, says("fine"));
+        record(&tape, says("test-7Qx-secret-value"));
+        let journal = std::fs::read_to_string(Journal::path_of(&path)).unwrap();
+        assert!(
+            journal.contains("fine") && !journal.contains("test-7Qx"),
+            "{journal}"
+        );
+        assert_eq!(tape.keep(true).unwrap_err().kind(), ErrorKind::Secret);
+        for entry in std::fs::read_dir(directory.path()).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            assert!(!text.contains("test-7Qx"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_interrupted_recording_that_cannot_be_set_aside_stays_in_its_journal() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        let (tape, _) = open(&path, Redactor::none()).unwrap();
+        record(&tape, says("precious"));
+        drop(tape);
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(
+            open(&path, Redactor::none()).unwrap_err().kind(),
+            ErrorKind::CassetteBroken
+        );
+        std::fs::remove_file(&path).unwrap();
+        let (_, notes) = open(&path, Redactor::none()).unwrap();
+        assert!(notes[0].contains("left 1 finished call"), "{notes:?}");
+        let aside = std::fs::read_to_string(path.with_extension("interrupted.json")).unwrap();
+        assert!(aside.contains("precious"));
+    }
+}
