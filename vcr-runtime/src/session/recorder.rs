@@ -310,7 +310,7 @@ mod tests {
         };
         let call = CallRecorder::new(Arc::clone(&tape), slot, keep, request, String::new(), None);
         record(call);
-        tape.keep(true).unwrap();
+        tape.keep(true, true, &mut Vec::new()).unwrap();
         let mut take = Cassette::open(&path, Chosen::Latest).unwrap().take;
         take.calls.remove(0)
     }

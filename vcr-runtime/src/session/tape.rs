@@ -1,6 +1,6 @@
 //! One cassette inside a session: what is played from it and what is recorded onto it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -227,7 +227,8 @@ impl Tape {
     }
 
     /// Ends the recording: into the cassette when the test passed, else into the side file.
-    pub(crate) fn keep(&self, passed: bool) -> Result<Kept> {
+    /// Without `keep_transient` the refusals that a retry overcame are left out; `notes` says so.
+    pub(crate) fn keep(&self, passed: bool, keep_transient: bool, notes: &mut Vec<String>) -> Result<Kept> {
         let Some(recording) = self.state().recording.take() else {
             return Ok(Kept::Nothing);
         };
@@ -235,7 +236,18 @@ impl Tape {
             recording.journal.remove()?;
             return Ok(Kept::Nothing);
         }
-        let calls: Vec<Call> = recording.slots.into_iter().flatten().collect();
+        let mut calls: Vec<Call> = recording.slots.into_iter().flatten().collect();
+        if !keep_transient {
+            let all = calls.len();
+            leave_out_transient(&mut calls);
+            if calls.len() < all {
+                notes.push(format!(
+                    "{} left out of {}, because a retry of the same request succeeded (`keep_transient = false`)",
+                    super::miss::count(all - calls.len(), "refused call"),
+                    self.path.display()
+                ));
+            }
+        }
         if !passed && calls.is_empty() {
             recording.journal.remove()?;
             return Ok(Kept::Nothing);
@@ -268,6 +280,28 @@ impl Tape {
             test: self.label.test.as_deref(),
         };
         cassette::save(&self.path, target, head, take, &|text| leak(&self.redactor, text))
+    }
+}
+
+/// Drops the refusals that a later call of the same request overcame.
+fn leave_out_transient(calls: &mut Vec<Call>) {
+    let status = |call: &Call| {
+        let of_boundary = || call.boundary.as_ref()?.status;
+        call.http.as_ref().map(|head| head.status).or_else(of_boundary)
+    };
+    let mut later = HashSet::new();
+    let mut index = calls.len();
+    while index > 0 {
+        index -= 1;
+        let call = &calls[index];
+        let Some(hash) = call.request.hash.clone() else {
+            continue;
+        };
+        if call.boundary.is_none() {
+            later.insert(hash);
+        } else if later.contains(&hash) && matches!(status(call), Some(429 | 500..=599)) {
+            calls.remove(index);
+        }
     }
 }
 
@@ -450,10 +484,53 @@ mod tests {
             journal.contains("fine") && !journal.contains("test-7Qx"),
             "{journal}"
         );
-        assert_eq!(tape.keep(true).unwrap_err().kind(), ErrorKind::Secret);
+        assert_eq!(
+            tape.keep(true, true, &mut Vec::new()).unwrap_err().kind(),
+            ErrorKind::Secret
+        );
         for entry in std::fs::read_dir(directory.path()).unwrap() {
             let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
             assert!(!text.contains("test-7Qx"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_that_a_retry_overcame_is_left_out_where_it_is_wanted() {
+        let ended = |hash: &str, status: u16| Call {
+            request: crate::model::RecordedRequest {
+                hash: Some(hash.to_owned()),
+                ..Default::default()
+            },
+            boundary: (status >= 400).then(|| crate::model::Boundary {
+                kind: crate::model::BoundaryKind::Http,
+                error_type: "E".to_owned(),
+                message: String::new(),
+                status: Some(status),
+                code: None,
+            }),
+            ..Call::default()
+        };
+        let calls = [
+            ("a", 429),
+            ("b", 503),
+            ("a", 400),
+            ("a", 500),
+            ("a", 200),
+            ("a", 429),
+        ];
+        for (keep, kept) in [(true, 6), (false, 4)] {
+            let directory = tempfile::tempdir().unwrap();
+            let (tape, _) = open(&directory.path().join("a.json"), Redactor::none()).unwrap();
+            for (hash, status) in calls {
+                record(&tape, ended(hash, status));
+            }
+            let mut notes = Vec::new();
+            assert_eq!(tape.keep(true, keep, &mut notes).unwrap(), Kept::Saved(kept));
+            assert_eq!(notes.is_empty(), keep);
+            assert!(
+                keep || notes[0].starts_with("2 refused calls left out"),
+                "{notes:?}"
+            );
         }
     }
 
