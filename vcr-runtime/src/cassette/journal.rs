@@ -36,6 +36,15 @@ impl Journal {
         }
         let path = Self::path_of(cassette);
         let io = |error: &std::io::Error| Error::io("open the journal", &path, error);
+        if path.is_symlink() {
+            // It is emptied, so it must be nothing but a journal.
+            return Err(Error::new(
+                ErrorKind::Identity,
+                format!("the journal {} is a link", path.display()),
+                "remove the link",
+            )
+            .at(&path));
+        }
         loop {
             let mut file = OpenOptions::new()
                 .read(true)
@@ -180,6 +189,18 @@ mod tests {
         assert!(left.is_none());
         journal.remove().unwrap();
         assert!(!Journal::path_of(&cassette).exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_the_journal_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let precious = directory.path().join("precious");
+        std::fs::write(&precious, "x").unwrap();
+        let cassette = directory.path().join("a.json");
+        std::os::unix::fs::symlink(&precious, Journal::path_of(&cassette)).unwrap();
+        assert_eq!(Journal::open(&cassette).unwrap_err().kind(), ErrorKind::Identity);
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "x");
     }
 
     #[test]
