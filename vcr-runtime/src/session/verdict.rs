@@ -150,7 +150,7 @@ impl Session {
             }) else {
                 continue;
             };
-            if left.is_empty() || (tape.role == Role::New && self.ledger().recorded > 0) {
+            if left.is_empty() || tape.has_recorded() {
                 continue;
             }
             all += left.len();
