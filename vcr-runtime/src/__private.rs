@@ -198,7 +198,7 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
         reports.iter().for_each(|line| say(line));
     }
     for note in &verdict.report.notes {
-        say(note);
+        say(&format!("vcr: {note}"));
     }
     if let Some(line) = &verdict.line {
         say(line);
