@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Layer, Mode};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::front::Vcr;
 use crate::identity::Place;
 use crate::scope::{self, ThreadGuard};
-use crate::session::{Opening, Session};
+use crate::session::{Opening, Session, Verdict};
 
 /// What the attribute says, as literals; `None` leaves a setting to the environment.
 #[derive(Debug)]
@@ -192,9 +192,13 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
         Ok(output) => output.passed() && !spec.should_panic,
         Err(_) => spec.should_panic,
     };
-    let verdict = vcr.conclude_blocking(passed);
+    let mut verdict = vcr.conclude_blocking(passed);
+    if !passed {
+        let reports = first_cause(&mut verdict);
+        reports.iter().for_each(|line| say(line));
+    }
     for note in &verdict.report.notes {
-        say(note);
+        say(&format!("vcr: {note}"));
     }
     if let Some(line) = &verdict.line {
         say(line);
@@ -209,6 +213,32 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
             result.unwrap_or_else(|panic| resume_unwind(panic))
         }
     }
+}
+
+/// What is said about a test that failed by itself, before the rest: nothing that follows is its cause, unless a call of its
+/// own was refused.
+fn first_cause(verdict: &mut Verdict) -> Vec<String> {
+    let leftovers = verdict
+        .failure
+        .take_if(|error| error.kind() == ErrorKind::Verdict);
+    let Verdict {
+        report,
+        failure: None,
+        line,
+    } = verdict
+    else {
+        return Vec::new();
+    };
+    if leftovers.is_none() && report.notes.is_empty() && line.is_none() {
+        return Vec::new();
+    }
+    let mut lines =
+        vec!["vcr: the test failed by itself, and that is the cause; what follows is not".to_owned()];
+    let first = leftovers
+        .as_ref()
+        .and_then(|error| error.message().lines().next());
+    lines.extend(first.map(|first| format!("vcr: {first}")));
+    lines
 }
 
 /// Runs an asynchronous body on the test's own runtime and stops the runtime.
@@ -233,7 +263,7 @@ fn runtime(spec: &Spec, vcr: &Vcr) -> Result<tokio::runtime::Runtime, Error> {
     pause(&mut builder, spec, vcr);
     builder.build().map_err(|error| {
         Error::new(
-            crate::error::ErrorKind::Io,
+            ErrorKind::Io,
             format!("the test's runtime could not be started: {error}"),
             "raise the limits on threads and open files",
         )

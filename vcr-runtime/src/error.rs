@@ -95,6 +95,13 @@ impl Error {
         self
     }
 
+    /// With more text after its message; all else stays.
+    #[must_use]
+    pub(crate) fn and(mut self, more: &str) -> Self {
+        self.0.message.push_str(more);
+        self
+    }
+
     /// The class of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

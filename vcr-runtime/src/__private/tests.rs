@@ -168,3 +168,30 @@ fn an_exit_code_decides_like_an_error() {
     assert_eq!(code, ExitCode::from(3));
     assert_eq!(files(directory.path()), ["fixture_p_tests_t.new.json"]);
 }
+
+#[test]
+fn the_tests_own_failure_comes_first_and_leftovers_take_one_line() {
+    let verdict = |failure: Option<Error>| Verdict {
+        report: crate::session::Report::default(),
+        failure,
+        line: None,
+    };
+    let error = |kind| {
+        Error::new(
+            kind,
+            "3 recorded calls were never asked for\n  call 1: prompt",
+            "advice",
+        )
+    };
+    let mut left_over = verdict(Some(error(ErrorKind::Verdict)));
+    let lines = first_cause(&mut left_over);
+    assert!(lines[0].contains("failed by itself"), "{lines:?}");
+    assert_eq!(lines[1..], ["vcr: 3 recorded calls were never asked for"]);
+    assert!(left_over.failure.is_none());
+    // A miss may well be the cause, so it is told in full.
+    let mut miss = verdict(Some(error(ErrorKind::Miss)));
+    assert!(first_cause(&mut miss).is_empty());
+    assert!(miss.failure.is_some());
+    // Nothing to tell apart.
+    assert!(first_cause(&mut verdict(None)).is_empty());
+}

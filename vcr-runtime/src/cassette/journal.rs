@@ -25,17 +25,26 @@ impl Journal {
     }
 
     /// Opens and locks the journal of a cassette, creating the directory where needed, and returns the take that an
-    /// interrupted recording left in it.
+    /// interrupted recording left in it. That stays in the file until [`begin`](Self::begin).
     ///
     /// # Errors
     /// `Busy` when another recording holds it, `Io`.
-    pub(crate) fn open(cassette: &Path, trace_id: &str) -> Result<(Self, Option<Take>)> {
+    pub(crate) fn open(cassette: &Path) -> Result<(Self, Option<Take>)> {
         if let Some(directory) = cassette.parent() {
             std::fs::create_dir_all(directory)
                 .map_err(|error| Error::io("create the fixture directory", directory, &error))?;
         }
         let path = Self::path_of(cassette);
         let io = |error: &std::io::Error| Error::io("open the journal", &path, error);
+        if path.is_symlink() {
+            // It is emptied, so it must be nothing but a journal.
+            return Err(Error::new(
+                ErrorKind::Identity,
+                format!("the journal {} is a link", path.display()),
+                "remove the link",
+            )
+            .at(&path));
+        }
         loop {
             let mut file = OpenOptions::new()
                 .read(true)
@@ -57,20 +66,29 @@ impl Journal {
                 Ok(_) => interrupted(&text),
                 Err(error) => return Err(io(&error)),
             };
-            file.set_len(0)
-                .and_then(|()| file.seek(SeekFrom::Start(0)))
-                .map_err(|error| io(&error))?;
-            let mut journal = Self { path, file };
-            journal.line(&format!("{{\"trace_id\":\"{trace_id}\"}}\n"))?;
-            return Ok((journal, left));
+            return Ok((Self { path, file }, left));
         }
     }
 
-    /// Appends one finished call; its text is in the page cache when this returns.
-    pub(crate) fn append(&mut self, call: &Call) -> Result<()> {
+    /// Starts the journal of a new take, over whatever it held.
+    pub(crate) fn begin(&mut self, trace_id: &str) -> Result<()> {
+        self.file
+            .set_len(0)
+            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
+            .map_err(|error| Error::io("empty the journal", &self.path, &error))?;
+        self.line(&format!("{{\"trace_id\":\"{trace_id}\"}}\n"))
+    }
+
+    /// A finished call as a line of the journal.
+    pub(crate) fn entry(call: &Call) -> String {
         let mut line = compact(&Json::Object(call_members(call)));
         line.push('\n');
-        self.line(&line)
+        line
+    }
+
+    /// Appends an [`entry`](Self::entry); it is in the page cache when this returns.
+    pub(crate) fn append(&mut self, entry: &str) -> Result<()> {
+        self.line(entry)
     }
 
     fn line(&mut self, line: &str) -> Result<()> {
@@ -125,12 +143,14 @@ fn interrupted(text: &str) -> Option<Take> {
     let mut lines = text.lines();
     let head = parse(lines.next()?).ok()?;
     let trace_id = head.get("trace_id")?.as_str()?.to_owned();
-    let calls: Vec<Call> = lines
+    let mut calls: Vec<Call> = lines
         .map_while(|line| match parse(line) {
             Ok(Json::Object(members)) => call_of(members).ok(),
             _ => None,
         })
         .collect();
+    // They stand there in the order in which they ended.
+    calls.sort_by_key(|call| call.started_us);
     (!calls.is_empty()).then_some(Take { trace_id, calls })
 }
 
@@ -148,28 +168,49 @@ mod tests {
     fn an_interrupted_recording_is_found_again() {
         let directory = tempfile::tempdir().unwrap();
         let cassette = directory.path().join("deep/a.json");
-        let (mut journal, left) = Journal::open(&cassette, "one").unwrap();
+        let (mut journal, left) = Journal::open(&cassette).unwrap();
         assert!(left.is_none());
-        journal.append(&call("x")).unwrap();
-        journal.append(&call("y")).unwrap();
+        journal.begin("one").unwrap();
+        let mut later = call("y");
+        later.started_us = Some(7);
+        journal.append(&Journal::entry(&later)).unwrap();
+        journal.append(&Journal::entry(&call("x"))).unwrap();
         journal.line("{\"request_context\":{\"mod").unwrap();
         drop(journal);
-        let (journal, left) = Journal::open(&cassette, "two").unwrap();
+        // Until a new take begins nothing is lost, however often it is opened.
+        drop(Journal::open(&cassette).unwrap());
+        let (mut journal, left) = Journal::open(&cassette).unwrap();
         let left = left.unwrap();
         assert_eq!((left.trace_id.as_str(), left.calls.len()), ("one", 2));
         assert_eq!(left.calls[1].request.model.as_deref(), Some("y"));
+        journal.begin("two").unwrap();
+        drop(journal);
+        let (journal, left) = Journal::open(&cassette).unwrap();
+        assert!(left.is_none());
         journal.remove().unwrap();
         assert!(!Journal::path_of(&cassette).exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_the_journal_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let precious = directory.path().join("precious");
+        std::fs::write(&precious, "x").unwrap();
+        let cassette = directory.path().join("a.json");
+        std::os::unix::fs::symlink(&precious, Journal::path_of(&cassette)).unwrap();
+        assert_eq!(Journal::open(&cassette).unwrap_err().kind(), ErrorKind::Identity);
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "x");
     }
 
     #[test]
     fn one_recording_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
         let cassette = directory.path().join("a.json");
-        let (journal, _) = Journal::open(&cassette, "one").unwrap();
-        let error = Journal::open(&cassette, "two").unwrap_err();
+        let (journal, _) = Journal::open(&cassette).unwrap();
+        let error = Journal::open(&cassette).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy);
         journal.remove().unwrap();
-        assert!(Journal::open(&cassette, "two").unwrap().1.is_none());
+        assert!(Journal::open(&cassette).unwrap().1.is_none());
     }
 }

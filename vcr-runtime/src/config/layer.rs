@@ -23,6 +23,8 @@ pub(crate) enum Key {
     Ignore,
     AllowUnused,
     Private,
+    RetryAfter,
+    KeepTransient,
 }
 
 /// How a setting is called in each place; empty where it cannot stand.
@@ -35,7 +37,7 @@ struct Names {
 }
 
 /// The table of the documentation, row by row.
-const NAMES: [Names; 15] = [
+const NAMES: [Names; 17] = [
     row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
     row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
     row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
@@ -69,6 +71,8 @@ const NAMES: [Names; 15] = [
     row(Key::Ignore, "", &[], "ignore", "ignore"),
     row(Key::AllowUnused, "", &[], "allow_unused", ""),
     row(Key::Private, "", &[], "private", ""),
+    row(Key::RetryAfter, "", &[], "", "retry_after"),
+    row(Key::KeepTransient, "", &[], "", "keep_transient"),
 ];
 
 const fn row(
@@ -207,11 +211,8 @@ impl Layer {
             self.entries.retain(|entry| entry.key != key);
         }
         let name = NAMES.iter().find(|names| names.key == key).map_or("", |names| {
-            if names.attribute.is_empty() {
-                names.variable
-            } else {
-                names.attribute
-            }
+            let named = [names.attribute, names.variable, names.file];
+            named.into_iter().find(|name| !name.is_empty()).unwrap_or("")
         });
         self.add(key, name, value.to_string(), 0);
     }

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::layer::Entry;
-use super::values::{Parse, Refusal, micros, parse_optional};
+use super::values::{Parse, Refusal, micros, parse_optional, word};
 use super::{Chaos, Environment, IncludeRaw, Key, Layer, Matching, Mode, ProjectFile, Speed};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -29,6 +29,10 @@ pub(crate) struct Settings {
     pub(crate) filename: Option<String>,
     pub(crate) allow_unused: bool,
     pub(crate) private: bool,
+    /// Whether replay at top speed tells the caller to retry at once, whatever the recorded `retry-after` says.
+    pub(crate) cut_retry_after: bool,
+    /// Whether a recording keeps the refusals (429, 5xx) that a retry of the same request overcame.
+    pub(crate) keep_transient: bool,
     /// Whether `CI` is set.
     pub(crate) ci: bool,
 }
@@ -79,6 +83,10 @@ impl Settings {
             filename: resolver.text(Key::Filename),
             allow_unused: resolver.value(Key::AllowUnused).unwrap_or_default(),
             private: resolver.value(Key::Private).unwrap_or_default(),
+            cut_retry_after: resolver
+                .value(Key::RetryAfter)
+                .is_some_and(|RetryAfter { cut }| cut),
+            keep_transient: resolver.value(Key::KeepTransient).unwrap_or(true),
             ci: environment.ci(),
         };
         resolver.finish()?;
@@ -102,6 +110,17 @@ impl Parse for Tick {
             problem: reason.to_owned(),
             allowed: "milliseconds such as `100`, or `0` to keep every chunk".to_owned(),
         })
+    }
+}
+
+struct RetryAfter {
+    cut: bool,
+}
+
+impl Parse for RetryAfter {
+    fn parse(text: &str) -> Result<Self, Refusal> {
+        let words = [("keep", false), ("cut", true)];
+        word(text, "way with `retry-after`", &words).map(|cut| Self { cut })
     }
 }
 
@@ -239,8 +258,21 @@ mod tests {
         assert_eq!(settings.include_raw, IncludeRaw::Auto);
         assert_eq!(settings.matching, Matching::Sequential);
         assert!(settings.target_traces.is_empty() && settings.ignore.is_empty());
+        assert!(settings.keep_transient && !settings.cut_retry_after);
         let elsewhere = Settings::resolve(&[], &Environment::default(), &ProjectFile::default(), Mode::Live);
         assert_eq!(elsewhere.unwrap().mode, Mode::Live);
+    }
+
+    #[test]
+    fn a_project_decides_about_refusals_that_pass() {
+        let of = |text: &str| {
+            let project = ProjectFile::parse(text, "vcr.toml".as_ref())?;
+            Settings::resolve(&[], &Environment::default(), &project, Mode::Replay)
+        };
+        let settings = of("retry_after = \"cut\"\nkeep_transient = false").unwrap();
+        assert!(settings.cut_retry_after && !settings.keep_transient);
+        let error = of("retry_after = \"never\"").unwrap_err().to_string();
+        assert!(error.contains("retry_after") && error.contains("keep"), "{error}");
     }
 
     #[test]

@@ -105,7 +105,11 @@ pub(crate) fn parse_optional<T: Parse>(text: &str) -> std::result::Result<Option
 }
 
 /// One of a closed set of words, in any case.
-fn word<T: Copy>(text: &str, what: &str, words: &[(&'static str, T)]) -> std::result::Result<T, Refusal> {
+pub(super) fn word<T: Copy>(
+    text: &str,
+    what: &str,
+    words: &[(&'static str, T)],
+) -> std::result::Result<T, Refusal> {
     let names = || words.iter().map(|(name, _)| *name);
     words
         .iter()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{Environment, Layer, Mode, ProjectFile, Settings};
+use crate::config::{Environment, Key, Layer, Mode, ProjectFile, Settings};
 use crate::error::Result;
 use crate::identity::Place;
 use crate::json::Object;
@@ -28,7 +28,6 @@ impl OneCall {
     /// Saves what the call recorded.
     pub(super) fn finish(self) -> Result<()> {
         if !writes(self.0.settings().effective_mode()) {
-            // A call of its own asks for one recorded call; the others of its cassette are no leftovers.
             return Ok(());
         }
         self.0.conclude(true, 0).failure.map_or(Ok(()), Err)
@@ -58,9 +57,12 @@ pub(super) fn access(given: Option<&Arc<Session>>, control: &Object) -> Result<A
     if settings.effective_mode() == Mode::Live {
         return Ok(Access::Live);
     }
+    // A call of its own asks for one recorded call; the others of its cassette are no leftovers.
+    let mut one_call = Layer::builder();
+    one_call.set(Key::AllowUnused, true);
     let session = Session::open_for_one_call(Opening {
         place,
-        layers: vec![metadata],
+        layers: vec![metadata, one_call],
         default_mode: Mode::Live,
         start_paused: false,
         breaker: None,

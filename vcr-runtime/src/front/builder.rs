@@ -117,6 +117,17 @@ impl VcrBuilder {
         self.with(Key::Private, private)
     }
 
+    /// Whether replay at top speed answers a recorded `retry-after` with 0, so that a client's own retry takes no time.
+    pub fn cut_retry_after(self, cut: bool) -> Self {
+        self.with(Key::RetryAfter, if cut { "cut" } else { "keep" })
+    }
+
+    /// Whether a recording keeps a refusal (429, 5xx) that is followed by a success of the same request; it does unless
+    /// told otherwise.
+    pub fn keep_transient(self, keep: bool) -> Self {
+        self.with(Key::KeepTransient, keep)
+    }
+
     /// A policy that may cut answers while they are recorded.
     pub fn breaker(mut self, breaker: impl StreamBreaker) -> Self {
         self.breaker = Some(Arc::new(breaker));

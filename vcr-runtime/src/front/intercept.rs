@@ -226,17 +226,30 @@ async fn replay<T: DeserializeOwned, E>(session: &Session, played: Played) -> Re
     }
     let text = match call.raw.as_ref().map(|raw| &raw.body) {
         Some(RawBody::Unary(body)) => compact(body),
+        // What has no other form in a cassette, such as `null`.
+        Some(RawBody::Transcript(pieces)) => {
+            let bytes: Vec<u8> = pieces
+                .iter()
+                .flat_map(|piece| piece.bytes.iter().copied())
+                .collect();
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
         // Written by hand: the text of the timeline is the answer.
         _ => compact(&Json::String(
             call.frames.iter().map(|frame| frame.chunk.as_str()).collect(),
         )),
     };
     serde_json::from_str(&text).map_err(|error| {
+        // The reason quotes the answer.
+        let reason = match played.settings.private {
+            true => String::new(),
+            false => format!(": {error}"),
+        };
         session
             .fault(Error::new(
                 ErrorKind::CassetteBroken,
                 format!(
-                    "the recorded answer of call {} does not fit the type {}: {error}",
+                    "the recorded answer of call {} does not fit the type {}{reason}",
                     played.index + 1,
                     std::any::type_name::<T>()
                 ),

@@ -112,7 +112,12 @@ impl Vcr {
         #[cfg(not(feature = "gateway"))]
         let aborted = 0;
         let verdict = self.session.conclude(passed, aborted);
-        verdict.failure.map_or(Ok(verdict.report), Err)
+        match verdict.failure {
+            None => Ok(verdict.report),
+            // The report is lost to the caller, so the error says where the recording went.
+            Some(error) if verdict.report.set_aside.is_empty() => Err(error),
+            Some(error) => Err(error.and(&format!("\n{}", verdict.line.unwrap_or_default()))),
+        }
     }
 
     /// The same without a runtime to wait on, for the attribute.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::json::Json;
+use crate::json::{Json, to_value};
 
 /// One step of a response timeline: what arrived within one tick.
 ///
@@ -35,6 +35,12 @@ impl Frame {
     #[must_use]
     pub const fn delta(&self) -> Duration {
         Duration::from_micros(self.delta_us)
+    }
+
+    /// A block of the provider's own that has no neutral form, such as the result of a search that ran on its side.
+    #[must_use]
+    pub fn native(&self) -> Option<serde_json::Value> {
+        self.native.as_ref().map(to_value)
     }
 
     /// Whether the frame says nothing at all.

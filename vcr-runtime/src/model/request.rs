@@ -16,6 +16,9 @@ pub(crate) struct CanonicalRequest {
     pub(crate) parameters: Object,
 }
 
+/// The protocol that cassettes store for plain HTTP calls.
+pub(crate) const PLAIN: &str = "http";
+
 impl CanonicalRequest {
     /// Whether the caller asked for a stream.
     pub(crate) fn stream(&self) -> bool {

@@ -1,4 +1,4 @@
-use crate::json::Object;
+use crate::json::{Json, Object, to_value};
 
 /// Token counts in the provider-neutral form.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,8 +21,15 @@ impl Usage {
         Self {
             prompt_tokens,
             completion_tokens,
-            total_tokens: prompt_tokens + completion_tokens,
+            total_tokens: prompt_tokens.saturating_add(completion_tokens),
             details: Object::new(),
         }
+    }
+
+    /// What else the provider counted, under its own names: `prompt_tokens_details`, `cost`. An object, empty where
+    /// there is nothing.
+    #[must_use]
+    pub fn details(&self) -> serde_json::Value {
+        to_value(&Json::Object(self.details.clone()))
     }
 }

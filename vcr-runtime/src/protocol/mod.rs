@@ -28,7 +28,7 @@ pub(crate) use custom::Providers;
 pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;
 pub use paths::resolve;
-pub(crate) use plain::{PLAIN, plain_request};
+pub(crate) use plain::plain_request;
 pub use registry::Protocol;
 pub(crate) use registry::{find, provider_of, recognise};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

@@ -5,10 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::HttpRequest;
 use crate::json::{Json, Object, parse};
-use crate::model::CanonicalRequest;
-
-/// The name that cassettes store for such calls.
-pub(crate) const PLAIN: &str = "http";
+use crate::model::{CanonicalRequest, PLAIN};
 
 /// The canonical request of a plain HTTP call.
 pub(crate) fn plain_request(http: &HttpRequest<'_>) -> CanonicalRequest {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::Redactor;
 use crate::json::{Json, Object};
 use crate::model::{Call, Frame, RecordedRequest};
@@ -16,6 +18,9 @@ impl Redactor {
             self.json(message);
         }
         if let Some(parameters) = &mut request.parameters {
+            if let Some(protocol) = &request.protocol {
+                self.query_of(protocol, parameters);
+            }
             self.members(parameters);
         }
     }
@@ -27,14 +32,10 @@ impl Redactor {
             self.frame(frame);
         }
         let mut across = false;
-        let last_choice = call
-            .frames
-            .iter()
-            .map(|frame| frame.choice)
-            .max()
-            .unwrap_or_default();
+        // Those that are there: the provider chooses the numbers, and nothing bounds them.
+        let choices: BTreeSet<u32> = call.frames.iter().map(|frame| frame.choice).collect();
         for channel in CHANNELS {
-            for choice in 0..=last_choice {
+            for &choice in &choices {
                 let frames = call.frames.iter_mut().filter(|frame| frame.choice == choice);
                 let mut pieces: Vec<&mut String> = frames.filter_map(channel).collect();
                 across |= pieces.len() > 1 && self.pieces(&mut pieces);
@@ -45,9 +46,16 @@ impl Redactor {
         }
         if let Some(boundary) = &mut call.boundary {
             boundary.message = self.text(&boundary.message).into_owned();
+            boundary.error_type = self.text(&boundary.error_type).into_owned();
+            if let Some(code) = &mut boundary.code {
+                *code = self.text(code).into_owned();
+            }
         }
         if let Some(usage) = &mut call.usage {
             self.members(&mut usage.details);
+        }
+        if let Some(note) = &mut call.note {
+            *note = self.text(note).into_owned();
         }
         across
     }
@@ -66,6 +74,7 @@ impl Redactor {
             *text = self.text(text).into_owned();
         }
         for call in &mut frame.tool_calls {
+            call.function.name = self.text(&call.function.name).into_owned();
             call.function.arguments = self.text(&call.function.arguments).into_owned();
         }
         if let Some(native) = &mut frame.native {
@@ -78,6 +87,7 @@ impl Redactor {
 mod tests {
     use super::*;
     use crate::config::{Environment, RedactRules};
+    use crate::model::{Boundary, BoundaryKind, CanonicalRequest, PLAIN, ToolCall};
 
     #[test]
     fn a_secret_is_found_across_frames() {
@@ -95,5 +105,65 @@ mod tests {
         let texts: Vec<&str> = call.frames.iter().map(|frame| frame.chunk.as_str()).collect();
         assert_eq!(texts, ["key [REDACTED]", ".", "x"]);
         assert!(!redactor.call(&mut call));
+    }
+
+    #[test]
+    fn a_choice_of_any_number_takes_no_time() {
+        let redactor = Redactor::none();
+        let frame = Frame {
+            choice: u32::MAX,
+            ..Frame::default()
+        };
+        let mut call = Call {
+            frames: vec![frame.clone(), frame],
+            ..Call::default()
+        };
+        assert!(!redactor.call(&mut call));
+    }
+
+    #[test]
+    fn what_says_how_a_call_ended_holds_no_secret() {
+        let environment = Environment::from_pairs([("OPENAI_API_KEY", "test-7Qx-secret-value")]);
+        let redactor = Redactor::new(&RedactRules::default(), &environment).unwrap();
+        let secret = || "a test-7Qx-secret-value".to_owned();
+        let mut call = Call {
+            note: Some(secret()),
+            boundary: Some(Boundary {
+                kind: BoundaryKind::Error,
+                error_type: secret(),
+                message: secret(),
+                status: None,
+                code: Some(secret()),
+            }),
+            frames: vec![Frame {
+                tool_calls: vec![ToolCall::new("1", secret(), "{}")],
+                ..Frame::default()
+            }],
+            ..Call::default()
+        };
+        redactor.call(&mut call);
+        let shown = format!("{call:?}");
+        assert!(!shown.contains("test-7Qx"), "{shown}");
+    }
+
+    #[test]
+    fn the_query_of_a_plain_call_is_redacted_alike_on_both_sides() {
+        let redactor = Redactor::none();
+        let mut live = CanonicalRequest {
+            protocol: PLAIN.to_owned(),
+            ..CanonicalRequest::default()
+        };
+        live.parameters.push("query", "alt=sse&key=abc&a=1");
+        let mut recorded = RecordedRequest::recorded(live.clone(), String::new());
+        redactor.request(&mut live);
+        redactor.recorded(&mut recorded);
+        let query = Json::from("alt=sse&key=[REDACTED]&a=1");
+        assert_eq!(live.parameters.get("query"), Some(&query));
+        assert_eq!(recorded.parameters, Some(live.parameters.clone()));
+        assert!(!redactor.request(&mut live));
+        // A parameter of a completion that happens to have the name is none.
+        live.protocol = "openai-chat".to_owned();
+        live.parameters.set("query", "key=abc");
+        assert!(!redactor.request(&mut live));
     }
 }

@@ -8,7 +8,7 @@ use super::strings::strings;
 use crate::config::{Environment, RedactRules};
 use crate::error::Result;
 use crate::json::{Json, Object};
-use crate::model::CanonicalRequest;
+use crate::model::{CanonicalRequest, PLAIN};
 
 /// Removes secrets. Built once a process, and shared.
 ///
@@ -57,7 +57,23 @@ impl Redactor {
         for message in &mut request.messages {
             changed |= self.json(message);
         }
+        changed |= self.query_of(&request.protocol, &mut request.parameters);
         changed | self.object(&mut request.parameters)
+    }
+
+    /// The query of a plain HTTP call, whose keys have names of their own. Returns whether it changed.
+    pub(super) fn query_of(&self, protocol: &str, parameters: &mut Object) -> bool {
+        if protocol != PLAIN {
+            return false;
+        }
+        let query = parameters.0.iter_mut().find(|(name, _)| name == "query");
+        let Some((_, Json::String(query))) = query else {
+            return false;
+        };
+        let redacted = self.query(query);
+        let changed = redacted != *query;
+        *query = redacted;
+        changed
     }
 
     /// A document: members by their name, texts by what they hold. Returns whether it changed.
@@ -91,7 +107,7 @@ impl Redactor {
     }
 
     /// The query of a URL, without `?`.
-    pub(crate) fn query(&self, query: &str) -> String {
+    fn query(&self, query: &str) -> String {
         query
             .split('&')
             .map(|pair| match pair.split_once('=') {

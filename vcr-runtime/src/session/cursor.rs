@@ -35,6 +35,8 @@ pub(crate) enum NotTaken {
     Unknown,
     /// Every equal call has been used; the first of them, and the request that took it.
     Exhausted { call: usize, by: usize, equal: usize },
+    /// Every call has been used, and which one would answer was never asked.
+    Over,
     /// An equal call is there, but an earlier one has not been asked for yet.
     Early { call: usize, waits_for: usize },
     /// The call in turn cannot answer this request; it was not taken.
@@ -102,11 +104,7 @@ impl Cursor {
     ) -> Result<(usize, Arc<Call>), NotTaken> {
         let request = self.served + 1;
         let found = match matching {
-            Matching::Order => self.leftovers().next().ok_or(NotTaken::Exhausted {
-                call: self.calls.len().saturating_sub(1),
-                by: self.served,
-                equal: self.calls.len(),
-            }),
+            Matching::Order => self.leftovers().next().ok_or(NotTaken::Over),
             _ => self.equal(live).ok_or_else(|| self.why_not(live)),
         }?;
         if matching == Matching::Sequential
@@ -370,7 +368,7 @@ mod tests {
         assert_eq!(take(&mut cursor, "y", Matching::Order).unwrap(), 1);
         assert!(matches!(
             take(&mut cursor, "z", Matching::Order),
-            Err(NotTaken::Exhausted { .. })
+            Err(NotTaken::Over)
         ));
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::{Boundary, BoundaryKind};
+use crate::model::Boundary;
 use crate::protocol::WireError;
 
 /// A completion that failed: the upstream's error, a cut, a broken stream. Live and replayed failures are alike.
@@ -139,14 +139,6 @@ pub(crate) fn status_of(boundary: &Boundary) -> u16 {
         FailureCategory::Timeout => 408,
         FailureCategory::RateLimit => 429,
         FailureCategory::Server | FailureCategory::Other => 500,
-    }
-}
-
-/// Whether the boundary stands for an error that ends the call, as opposed to a caller who left.
-pub(crate) fn is_failure(boundary: &Boundary) -> bool {
-    match boundary.kind {
-        BoundaryKind::Error | BoundaryKind::Http | BoundaryKind::Cutoff | BoundaryKind::Cancelled => true,
-        BoundaryKind::Truncated => true,
     }
 }
 

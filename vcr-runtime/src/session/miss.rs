@@ -27,20 +27,27 @@ pub(crate) struct Where<'a> {
 
 /// The error of a call that was not taken.
 pub(crate) fn report(tape: &Tape, live: &CanonicalRequest, not_taken: NotTaken, place: Where<'_>) -> Error {
+    let advice = advice(&not_taken, place);
     if place.private {
-        return Error::new(
-            ErrorKind::Miss,
-            format!(
-                "no recorded call answers a request of `{}` (its details are private)",
-                place.test
-            ),
-            "record it again with VCR_MODE=record",
-        );
+        let what = match not_taken {
+            NotTaken::Early { .. } => "a request came before its turn in",
+            NotTaken::Over | NotTaken::Exhausted { .. } => {
+                "every recorded call that answers a request was used in"
+            }
+            NotTaken::Unknown | NotTaken::Refused(_) => "no recorded call answers a request of",
+        };
+        let text = format!("{what} `{}` (its details are private)", place.test);
+        return Error::new(ErrorKind::Miss, text, advice);
     }
     let text = tape
         .with_cursor(|cursor| screen(tape, cursor, live, &not_taken, place))
         .unwrap_or_else(|| "no recorded call answers this request".to_owned());
-    let advice = match not_taken {
+    Error::new(ErrorKind::Miss, text, advice).at(&tape.path)
+}
+
+/// What to do about it; it tells nothing of the request.
+fn advice(not_taken: &NotTaken, place: Where<'_>) -> String {
+    match not_taken {
         NotTaken::Early { .. } => {
             "if the order of these calls does not matter, set `matching = keyed` (or VCR_MATCHING=keyed)"
                 .to_owned()
@@ -49,8 +56,7 @@ pub(crate) fn report(tape: &Tape, live: &CanonicalRequest, not_taken: NotTaken, 
             "if the new request is right, record it: `VCR_MODE=record cargo test{0}` (all calls) or `VCR_MODE=new cargo test{0}` (only this one)",
             place.filter
         ),
-    };
-    Error::new(ErrorKind::Miss, text, advice).at(&tape.path)
+    }
 }
 
 fn screen(
@@ -89,6 +95,8 @@ fn screen(
                 call + 1
             )
         }
+        NotTaken::Over if calls == 0 => "the cassette has no calls".to_owned(),
+        NotTaken::Over => format!("every recorded call has been used ({})", count(calls, "call")),
         NotTaken::Early { call, waits_for } => {
             line("answer", &format!("call {} would answer it", call + 1));
             line(

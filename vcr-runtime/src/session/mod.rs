@@ -23,7 +23,6 @@ mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use exchange::{End, Exchange, HttpTurn, Pace, Playback, PlaybackBody, Recording, Upstream};
-pub(crate) use failure::is_failure;
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http_recorder::TRANSPORT;
 pub(crate) use play::{Played, is_streamed};

@@ -87,8 +87,12 @@ impl Played {
             PlaybackBody::Whole(..) | PlaybackBody::Nothing(_) | PlaybackBody::Unreachable(..) => 1,
         };
         let events = matches!(body, PlaybackBody::Pieces(_));
+        let mut head = head(call, delivery, events);
+        if self.settings.cut_retry_after && self.settings.speed == Speed::Max {
+            retry_at_once(&mut head);
+        }
         Playback {
-            head: head(call, delivery, events),
+            head,
             abort: breaks_off(call),
             pace: self.pace(steps),
             body,
@@ -269,6 +273,15 @@ fn breaks_off(call: &Call) -> bool {
         })
 }
 
+/// Lets a client that obeys `retry-after` retry without waiting.
+fn retry_at_once(head: &mut HttpHead) {
+    for (name, value) in &mut head.headers {
+        if matches!(name.as_str(), "retry-after" | "retry-after-ms") {
+            "0".clone_into(value);
+        }
+    }
+}
+
 /// The head; for calls without one, the plausible one.
 fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
     let mut head = call.http.clone().unwrap_or_else(|| HttpHead {
@@ -299,4 +312,53 @@ fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
         None => {}
     }
     head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Environment, ProjectFile};
+    use crate::model::{Raw, RecordedRequest};
+
+    #[test]
+    fn a_recorded_wait_is_cut_at_top_speed_where_it_is_wanted() {
+        let call = Call {
+            request: RecordedRequest::default(),
+            http: Some(HttpHead {
+                status: 429,
+                headers: ["retry-after", "retry-after-ms", "x-request-id"]
+                    .map(|name| (name.to_owned(), "20".to_owned()))
+                    .to_vec(),
+            }),
+            raw: Some(Raw {
+                body: RawBody::Unary(Json::from("slow down")),
+            }),
+            ..Call::default()
+        };
+        for (toml, waits) in [
+            ("", "20"),
+            ("retry_after = \"keep\"", "20"),
+            ("retry_after = \"cut\"", "0"),
+            ("retry_after = \"cut\"\nspeed = \"real\"", "20"),
+        ] {
+            let project = ProjectFile::parse(toml, "vcr.toml".as_ref()).unwrap();
+            let environment = Environment::default();
+            let settings =
+                Settings::resolve(&[], &environment, &project, crate::config::Mode::Replay).unwrap();
+            let played = Played {
+                call: Arc::new(call.clone()),
+                index: 0,
+                settings: Arc::new(settings),
+                id: String::new(),
+            };
+            let head = played.http(None, &CanonicalRequest::default()).head;
+            let values: Vec<&str> = head
+                .headers
+                .iter()
+                .map(|(_, value)| value.as_str())
+                .take(3)
+                .collect();
+            assert_eq!(values, [waits, waits, "20"], "{toml}");
+        }
+    }
 }

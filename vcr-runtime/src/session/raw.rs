@@ -69,6 +69,15 @@ pub(crate) fn keep(
     }
 }
 
+/// Drops bytes in which a secret stands in pieces that only the frames could show: no single event holds it.
+pub(super) fn drop_transcript(call: &mut Call) {
+    let is_transcript = |raw: &Raw| matches!(raw.body, RawBody::Transcript(_));
+    if call.raw.as_ref().is_some_and(is_transcript) {
+        call.raw = None;
+        note(call, "raw dropped: a secret stood in it across several chunks");
+    }
+}
+
 fn note(call: &mut Call, text: &str) {
     match &mut call.note {
         Some(note) => {

@@ -150,13 +150,14 @@ impl CallRecorder {
         };
         let total_us = self.now_us();
         let told = std::mem::replace(&mut self.timeline, Timeline::unary()).finish();
-        let ttfb_us = if wired.streamed {
-            self.first_us.unwrap_or(total_us)
-        } else {
-            total_us
-        };
         let status = wired.head.as_ref().map(|head| head.status);
         let Told { frames, usage, error } = told;
+        // The first frame says when something came; a chunk that only names a role is nothing that a caller can see.
+        let ttfb_us = match frames.first() {
+            _ if !wired.streamed => total_us,
+            Some(frame) => frame.delta_us,
+            None => self.first_us.unwrap_or(total_us),
+        };
         let mut call = Call {
             started_us: Some(self.slot.started_us),
             http: wired.head,
@@ -177,7 +178,9 @@ impl CallRecorder {
             self.keep.include_raw,
             redactor,
         );
-        redactor.call(&mut call);
+        if redactor.call(&mut call) {
+            raw::drop_transcript(&mut call);
+        }
         call.request = RecordedRequest::recorded(request, hash);
         self.tape.record(self.slot.index, call);
     }
@@ -262,4 +265,110 @@ fn boundary(ending: Ending, error: Option<WireError>, status: Option<u16>) -> Op
 
 pub(crate) fn micros(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::IgnorePaths;
+    use crate::cassette::{Cassette, Chosen};
+    use crate::config::{Environment, RedactRules};
+    use crate::model::{Piece, RawBody};
+    use crate::redact::Redactor;
+    use crate::session::tape::{Found, Label, Role};
+
+    fn text(text: &str) -> Event {
+        Event::Text {
+            choice: 0,
+            text: text.to_owned(),
+        }
+    }
+
+    /// Records one call into a cassette of its own and gives it back as it was saved.
+    fn recorded(redactor: Redactor, keep: Keep, record: impl FnOnce(CallRecorder)) -> Call {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        let label = Label {
+            scenario: "s".to_owned(),
+            test: None,
+            filter: String::new(),
+        };
+        let tape = Tape::open(
+            path.clone(),
+            Role::Record,
+            None,
+            label,
+            Arc::new(redactor),
+            IgnorePaths::default(),
+            &mut Vec::new(),
+        );
+        let tape = Arc::new(tape.unwrap());
+        let request = CanonicalRequest::default();
+        let found = tape.find(&request, crate::config::Matching::Sequential, |_| Ok(()));
+        let Ok(Found::Record(slot)) = found else {
+            panic!("{found:?}")
+        };
+        let call = CallRecorder::new(Arc::clone(&tape), slot, keep, request, String::new(), None);
+        record(call);
+        tape.keep(true, true, &mut Vec::new()).unwrap();
+        let mut take = Cassette::open(&path, Chosen::Latest).unwrap().take;
+        take.calls.remove(0)
+    }
+
+    const KEEP: Keep = Keep {
+        tick_us: 100_000,
+        include_raw: IncludeRaw::Always,
+    };
+
+    #[test]
+    fn the_time_to_the_first_byte_is_that_of_the_first_frame() {
+        let call = recorded(Redactor::none(), KEEP, |mut call| {
+            // A role alone, then text.
+            call.events(40_000, Vec::new()).unwrap();
+            call.events(55_000, vec![text("a")]).unwrap();
+            let wired = Wired {
+                streamed: true,
+                ..Wired::default()
+            };
+            call.finish(Ending::Clean { complete: true }, wired);
+        });
+        assert_eq!(call.metrics.unwrap().ttfb_us, 55_000);
+        assert_eq!(call.frames[0].delta_us, 55_000);
+    }
+
+    #[test]
+    fn bytes_that_hold_a_secret_in_pieces_are_dropped() {
+        let environment = Environment::from_pairs([("OPENAI_API_KEY", "test-7Qx-secret-value")]);
+        let redactor = Redactor::new(&RedactRules::default(), &environment).unwrap();
+        let keep = Keep { tick_us: 0, ..KEEP };
+        let call = recorded(redactor, keep, |mut call| {
+            let mut pieces = vec![Piece {
+                offset_us: 0,
+                bytes: b": a comment, so that the bytes are kept as they are\n\n".to_vec(),
+            }];
+            let mut payloads = Vec::new();
+            for (at, word) in [(1, "test-7Qx"), (2, "-secret-value")] {
+                call.events(at, vec![text(word)]).unwrap();
+                let payload =
+                    format!("{{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{word}\"}}}}]}}");
+                pieces.push(Piece {
+                    offset_us: at,
+                    bytes: format!("data: {payload}\n\n").into_bytes(),
+                });
+                payloads.push((at, payload));
+            }
+            let wired = Wired {
+                wire: crate::protocol::find("openai-chat"),
+                streamed: true,
+                evidence: raw::Evidence::Stream { pieces, payloads },
+                ..Wired::default()
+            };
+            call.finish(Ending::Clean { complete: true }, wired);
+        });
+        let shown: String = call.frames.iter().map(|frame| frame.chunk.as_str()).collect();
+        assert_eq!(shown, "[REDACTED]");
+        let transcript = call.raw.as_ref().map(|raw| &raw.body);
+        assert!(!matches!(transcript, Some(RawBody::Transcript(_))), "{call:?}");
+        assert!(call.note.unwrap().contains("raw dropped"));
+    }
 }

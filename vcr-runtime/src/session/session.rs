@@ -344,12 +344,9 @@ impl Session {
             Mode::Replay | Mode::Auto | Mode::New
         );
         let own = self.cassette_path();
-        let unopened = {
-            let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
-            own.filter(|path| tapes.is_empty() && replaying && path.exists())
-        };
+        let unopened = own.filter(|path| replaying && path.exists() && !self.is_open(path));
         if unopened.is_some() {
-            // The test no longer calls at all: what was recorded is left over.
+            // The test no longer makes these calls: what was recorded is left over.
             if let Err(error) = self.tape(&self.settings, None) {
                 self.fault(error);
             }
@@ -360,13 +357,28 @@ impl Session {
         tapes
     }
 
-    /// A recording test that made no call still has a cassette, so that its replay knows that there is nothing to ask.
+    /// A recording test that made no call still has a cassette, so that its replay knows that there is nothing to ask. One
+    /// whose calls have all moved to other cassettes empties the one that it had, for the same reason.
     pub(crate) fn open_own_for_recording(&self) -> Result<()> {
-        let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner).len();
-        if tapes == 0 && self.settings.effective_mode() == Mode::Record && self.cassette_path().is_some() {
+        if self.settings.effective_mode() != Mode::Record {
+            return Ok(());
+        }
+        let none = self
+            .tapes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty();
+        let own = self.cassette_path();
+        if own.is_some_and(|path| none || (path.exists() && !self.is_open(&path))) {
             self.tape(&self.settings, None)?;
         }
         Ok(())
+    }
+
+    /// Whether a cassette was opened, for whatever.
+    fn is_open(&self, path: &Path) -> bool {
+        let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
+        tapes.keys().any(|(open, _)| open == path)
     }
 
     /// No call is accepted from here on. False when it had ended before.

@@ -1,6 +1,6 @@
 //! One cassette inside a session: what is played from it and what is recorded onto it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -108,7 +108,7 @@ impl Tape {
         };
         let recording = match role {
             Role::Replay => None,
-            Role::Record | Role::New => Some(TapeRecording::open(&path, &label, notes)?),
+            Role::Record | Role::New => Some(TapeRecording::open(&path, &label, &redactor, notes)?),
         };
         let trace_id = match (&cursor, &recording) {
             (Some((id, _)), _) => id.clone(),
@@ -195,13 +195,16 @@ impl Tape {
 
     /// Takes a finished call.
     pub(crate) fn record(&self, index: usize, call: Call) {
+        // A call that still holds a secret fails the save, so it must not reach the disk by this way either.
+        let entry = Some(Journal::entry(&call)).filter(|entry| self.redactor.scan(entry).is_none());
         let mut state = self.state();
         let Some(recording) = &mut state.recording else {
             // The take has been written: a call that ends after its test is too late.
             return;
         };
         if recording.fault.is_none()
-            && let Err(fault) = recording.journal.append(&call)
+            && let Some(entry) = entry
+            && let Err(fault) = recording.journal.append(&entry)
         {
             recording.fault = Some(fault);
         }
@@ -215,6 +218,14 @@ impl Tape {
         self.state().cursor.as_ref().map(look)
     }
 
+    /// Whether calls went live onto this tape: then its next take is another one than the one that is played.
+    pub(crate) fn has_recorded(&self) -> bool {
+        self.state()
+            .recording
+            .as_ref()
+            .is_some_and(|recording| recording.live > 0)
+    }
+
     /// Calls that were started and have not ended.
     pub(crate) fn unfinished(&self) -> usize {
         let state = self.state();
@@ -224,7 +235,8 @@ impl Tape {
     }
 
     /// Ends the recording: into the cassette when the test passed, else into the side file.
-    pub(crate) fn keep(&self, passed: bool) -> Result<Kept> {
+    /// Without `keep_transient` the refusals that a retry overcame are left out; `notes` says so.
+    pub(crate) fn keep(&self, passed: bool, keep_transient: bool, notes: &mut Vec<String>) -> Result<Kept> {
         let Some(recording) = self.state().recording.take() else {
             return Ok(Kept::Nothing);
         };
@@ -232,7 +244,18 @@ impl Tape {
             recording.journal.remove()?;
             return Ok(Kept::Nothing);
         }
-        let calls: Vec<Call> = recording.slots.into_iter().flatten().collect();
+        let mut calls: Vec<Call> = recording.slots.into_iter().flatten().collect();
+        if !keep_transient {
+            let all = calls.len();
+            leave_out_transient(&mut calls);
+            if calls.len() < all {
+                notes.push(format!(
+                    "{} left out of {}, because a retry of the same request succeeded (`keep_transient = false`)",
+                    super::miss::count(all - calls.len(), "refused call"),
+                    self.path.display()
+                ));
+            }
+        }
         if !passed && calls.is_empty() {
             recording.journal.remove()?;
             return Ok(Kept::Nothing);
@@ -264,13 +287,37 @@ impl Tape {
             scenario: &self.label.scenario,
             test: self.label.test.as_deref(),
         };
-        let redactor = &self.redactor;
-        cassette::save(&self.path, target, head, take, &|text| {
-            redactor
-                .scan(text)
-                .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule))
-        })
+        cassette::save(&self.path, target, head, take, &|text| leak(&self.redactor, text))
     }
+}
+
+/// Drops the refusals that a later call of the same request overcame.
+fn leave_out_transient(calls: &mut Vec<Call>) {
+    let status = |call: &Call| {
+        let of_boundary = || call.boundary.as_ref()?.status;
+        call.http.as_ref().map(|head| head.status).or_else(of_boundary)
+    };
+    let mut later = HashSet::new();
+    let mut index = calls.len();
+    while index > 0 {
+        index -= 1;
+        let call = &calls[index];
+        let Some(hash) = call.request.hash.clone() else {
+            continue;
+        };
+        if call.boundary.is_none() {
+            later.insert(hash);
+        } else if later.contains(&hash) && matches!(status(call), Some(429 | 500..=599)) {
+            calls.remove(index);
+        }
+    }
+}
+
+/// What is left of secrets in a text that is to be written.
+fn leak(redactor: &Redactor, text: &str) -> Option<String> {
+    redactor
+        .scan(text)
+        .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule))
 }
 
 fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cassette> {
@@ -301,26 +348,15 @@ fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cass
 }
 
 impl TapeRecording {
-    fn open(path: &Path, label: &Label, notes: &mut Vec<String>) -> Result<Self> {
+    fn open(path: &Path, label: &Label, redactor: &Redactor, notes: &mut Vec<String>) -> Result<Self> {
         refuse_another_test(path, label)?;
         let trace_id = uuid::Uuid::now_v7().simple().to_string();
-        let (journal, left) = Journal::open(path, &trace_id)?;
+        let (mut journal, left) = Journal::open(path)?;
         if let Some(left) = left {
-            let target = path.with_extension("interrupted.json");
-            let head = Head {
-                scenario: &label.scenario,
-                test: label.test.as_deref(),
-            };
-            let calls = left.calls.len();
-            // The journal holds redacted calls only, as they would have been saved.
-            cassette::save(path, &target, head, &left, &|_| None)?;
-            notes.push(format!(
-                "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
-                super::miss::count(calls, "finished call"),
-                target.display(),
-                path.file_name().unwrap_or_default().to_string_lossy()
-            ));
+            notes.push(set_interrupted_aside(path, label, redactor, left)?);
         }
+        // Only now: what an interrupted recording left behind stands in a file of its own.
+        journal.begin(&trace_id)?;
         Ok(Self {
             trace_id,
             clock: Instant::now(),
@@ -352,6 +388,26 @@ impl TapeRecording {
     }
 }
 
+/// Saves what an interrupted recording left in the journal, by the redaction rules of today, and says where.
+fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut left: Take) -> Result<String> {
+    for call in &mut left.calls {
+        redactor.recorded(&mut call.request);
+        redactor.call(call);
+    }
+    let target = path.with_extension("interrupted.json");
+    let head = Head {
+        scenario: &label.scenario,
+        test: label.test.as_deref(),
+    };
+    cassette::save(path, &target, head, &left, &|text| leak(redactor, text))?;
+    Ok(format!(
+        "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
+        super::miss::count(left.calls.len(), "finished call"),
+        target.display(),
+        path.file_name().unwrap_or_default().to_string_lossy()
+    ))
+}
+
 /// A cassette belongs to one test: another one's recording would take its place.
 fn refuse_another_test(path: &Path, label: &Label) -> Result<()> {
     let Some(test) = &label.test else {
@@ -377,3 +433,7 @@ fn refuse_another_test(path: &Path, label: &Label) -> Result<()> {
 
 /// Tapes of a session by file and role.
 pub(crate) type Tapes = HashMap<(PathBuf, Role), Arc<Tape>>;
+
+#[cfg(test)]
+#[path = "tape_tests.rs"]
+mod tests;

@@ -22,6 +22,8 @@ pub struct Report {
     pub recorded: usize,
     /// Cassettes that were written. A recording that says the same as the newest take leaves its file alone.
     pub written: Vec<PathBuf>,
+    /// Side files that hold what a test recorded that failed; its cassettes stay as they were.
+    pub set_aside: Vec<PathBuf>,
     /// Recorded calls that nobody asked for; only where `allow_unused` let them pass.
     pub unused: usize,
     /// Remarks and warnings for people.
@@ -42,6 +44,9 @@ impl fmt::Display for Report {
         }
         for path in &self.written {
             parts.push(format!("wrote {}", path.display()));
+        }
+        for path in &self.set_aside {
+            parts.push(format!("set aside {}", path.display()));
         }
         if parts.is_empty() {
             parts.push("no calls".to_owned());
@@ -72,15 +77,17 @@ impl Session {
         let mut report = Report::default();
         let mut lines = Vec::new();
         self.note_unfinished(&tapes, aborted);
-        // A fault of the session makes the test fail, so what it recorded goes to the side file as well.
-        let good = passed && self.ledger().faults.is_empty();
+        let leftovers = self.leftovers(&tapes, &mut report);
+        // Whatever makes the test fail sends what it recorded to the side file.
+        let good = passed && leftovers.is_none() && self.ledger().faults.is_empty();
+        let mut notes = Vec::new();
         for tape in &tapes {
-            match tape.keep(good) {
-                Ok(kept) => tell(tape, kept, good, &mut report, &mut lines),
+            match tape.keep(good, self.settings().keep_transient, &mut notes) {
+                Ok(kept) => tell(tape, kept, &mut report, &mut lines),
                 Err(error) => failure = Some(failure.unwrap_or(error)),
             }
         }
-        let leftovers = self.leftovers(&tapes, &mut report);
+        notes.into_iter().for_each(|note| self.ledger().note(note));
         let ledger = self.ledger();
         report.replayed = ledger.served;
         report.recorded = ledger.recorded;
@@ -143,7 +150,7 @@ impl Session {
             }) else {
                 continue;
             };
-            if left.is_empty() || (tape.role == Role::New && self.ledger().recorded > 0) {
+            if left.is_empty() || tape.has_recorded() {
                 continue;
             }
             all += left.len();
@@ -198,8 +205,9 @@ impl Session {
 /// The first fault, with what else went wrong in short.
 fn with_rest(fault: Error, misses: usize, leftovers: Option<Error>) -> Error {
     let mut more = Vec::new();
-    if misses > 1 {
-        more.push(format!("{} more had no answer", count(misses - 1, "call")));
+    let others = misses - usize::from(fault.kind() == ErrorKind::Miss);
+    if others > 0 {
+        more.push(format!("{} more had no answer", count(others, "call")));
     }
     if let Some(left) = leftovers
         && let Some(first) = left.message().lines().next()
@@ -209,15 +217,10 @@ fn with_rest(fault: Error, misses: usize, leftovers: Option<Error>) -> Error {
     if more.is_empty() {
         return fault;
     }
-    let message = format!("{}\n  besides   {}", fault.message(), more.join("; "));
-    let error = Error::new(fault.kind(), message, fault.advice());
-    match fault.path() {
-        Some(path) => error.at(path),
-        None => error,
-    }
+    fault.and(&format!("\n  besides   {}", more.join("; ")))
 }
 
-fn tell(tape: &Tape, kept: Kept, good: bool, report: &mut Report, lines: &mut Vec<String>) {
+fn tell(tape: &Tape, kept: Kept, report: &mut Report, lines: &mut Vec<String>) {
     match kept {
         Kept::Nothing => {}
         Kept::Saved(calls) => {
@@ -235,7 +238,6 @@ fn tell(tape: &Tape, kept: Kept, good: bool, report: &mut Report, lines: &mut Ve
             ));
         }
         Kept::Side(side, calls) => {
-            debug_assert!(!good);
             lines.push(format!(
                 "vcr: the test failed, so {} went to {}; to adopt them: mv {} {}",
                 count(calls, "recorded call"),
@@ -243,6 +245,7 @@ fn tell(tape: &Tape, kept: Kept, good: bool, report: &mut Report, lines: &mut Ve
                 side.display(),
                 tape.path.display()
             ));
+            report.set_aside.push(side);
         }
     }
 }

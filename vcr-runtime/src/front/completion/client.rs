@@ -5,7 +5,7 @@ use super::stream::CompletionStream;
 use super::upstream::{DynUpstream, Steps};
 use super::{CallError, Completion, Reply, Request, Upstream};
 use crate::front::access::{Access, OneCall, access};
-use crate::session::{CallRecorder, Ending, Failure, Played, Session, Timeline, Turn, Wired, is_failure};
+use crate::session::{CallRecorder, Ending, Failure, Played, Session, Timeline, Turn, Wired};
 
 /// The in-process front: your code asks it for completions, and the session decides where they come from.
 ///
@@ -62,7 +62,12 @@ impl Client {
         let mut request = request.with_stream(true);
         let (turn, own) = self.turn(&mut request)?;
         let recorder = match turn {
-            Turn::Replay(played) => return Ok(CompletionStream::replayed(played)),
+            Turn::Replay(played) => {
+                if let Some(own) = own {
+                    own.finish()?;
+                }
+                return Ok(CompletionStream::replayed(played));
+            }
             Turn::Record(call) => Some(call),
             Turn::Live => None,
         };
@@ -162,12 +167,7 @@ async fn replay(played: Played) -> Result<Completion, CallError> {
     let total = Duration::from_micros(played.call.metrics.map_or(0, |metrics| metrics.total_us));
     let pace = played.pace(1);
     pace.until(0, total).await;
-    if let Some(boundary) = played
-        .call
-        .boundary
-        .as_ref()
-        .filter(|boundary| is_failure(boundary))
-    {
+    if let Some(boundary) = &played.call.boundary {
         return Err(Failure::from_boundary(boundary).into());
     }
     Ok(Completion::recorded(played.call, total + pace.injected()))

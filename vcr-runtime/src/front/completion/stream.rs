@@ -13,7 +13,7 @@ use super::upstream::{DeltaStream, Steps};
 use super::{CallError, Completion};
 use crate::front::access::OneCall;
 use crate::model::{Call, Frame, Usage};
-use crate::session::{CallRecorder, Ending, Failure, Pace, Played, Timeline, is_failure};
+use crate::session::{CallRecorder, Ending, Failure, Pace, Played, Timeline};
 
 /// The frames of an answer as they come. Also a [`Stream`] of `futures-core`.
 ///
@@ -161,12 +161,7 @@ impl Replayed {
     /// After the last frame: the error that ended the answer, or the token counts.
     #[cold]
     fn end(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Poll<Option<CallError>> {
-        let failure = self
-            .call
-            .boundary
-            .as_ref()
-            .filter(|boundary| is_failure(boundary));
-        let Some(failure) = failure.map(Failure::from_boundary) else {
+        let Some(failure) = self.call.boundary.as_ref().map(Failure::from_boundary) else {
             *usage = self.call.usage.take();
             return Poll::Ready(None);
         };

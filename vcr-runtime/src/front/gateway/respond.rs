@@ -165,6 +165,7 @@ fn with_head(status: u16, recorded: &[(String, String)], reply: Reply) -> Respon
 pub(super) fn refusal(error: &Error) -> Response<Reply> {
     let code = match error.kind() {
         ErrorKind::Miss => "vcr_replay_miss",
+        ErrorKind::CassetteMissing => "vcr_cassette_missing",
         _ => "vcr_error",
     };
     fault(StatusCode::CONFLICT, code, &error.to_string())

@@ -3,8 +3,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::config::{ProjectFile, ProviderTable};
 use crate::error::Result;
 use crate::model::CanonicalRequest;
+use crate::model::PLAIN;
 use crate::protocol::openai_chat;
-use crate::protocol::{HttpRequest, PLAIN, Wire, find, recognise};
+use crate::protocol::{HttpRequest, Wire, find, recognise};
 
 use super::table::{self, Dialect};
 use super::wire::CustomWire;

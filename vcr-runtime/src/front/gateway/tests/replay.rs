@@ -184,16 +184,17 @@ fn a_caller_that_hangs_up_does_not_trouble_the_next() {
 #[test]
 fn a_miss_is_a_409_that_says_why() {
     let gateway = gateway(|_, request, _| {
-        let kind = if request.path == "/miss" {
-            ErrorKind::Miss
-        } else {
-            ErrorKind::Ended
+        let kind = match request.path {
+            "/miss" => ErrorKind::Miss,
+            "/missing" => ErrorKind::CassetteMissing,
+            _ => ErrorKind::Ended,
         };
         HttpTurn::Refused(Error::new(kind, "no recorded \"call\"\nmatches", "record it"))
     });
     let mut caller = Wire::connect(gateway.addr());
     for (path, code) in [
         ("/openai/v1/miss", "vcr_replay_miss"),
+        ("/openai/v1/missing", "vcr_cassette_missing"),
         ("/openai/v1/other", "vcr_error"),
     ] {
         caller.request("POST", path, &[], b"{}");
