@@ -1,3 +1,4 @@
+use super::json_array::ArrayParser;
 use super::ndjson::NdjsonParser;
 use super::sse::SseParser;
 use super::{Framing, WireEvent};
@@ -7,6 +8,7 @@ use super::{Framing, WireEvent};
 pub(crate) enum Framer {
     Sse(SseParser),
     Ndjson(NdjsonParser),
+    JsonArray(ArrayParser),
     Opaque,
 }
 
@@ -15,6 +17,7 @@ impl Framer {
         match framing {
             Framing::Sse => Self::Sse(SseParser::new()),
             Framing::Ndjson => Self::Ndjson(NdjsonParser::new()),
+            Framing::JsonArray => Self::JsonArray(ArrayParser::new()),
             Framing::Opaque => Self::Opaque,
         }
     }
@@ -24,6 +27,7 @@ impl Framer {
         match self {
             Self::Sse(parser) => parser.push(bytes, out),
             Self::Ndjson(parser) => parser.push(bytes, out),
+            Self::JsonArray(parser) => parser.push(bytes, out),
             Self::Opaque if bytes.is_empty() => {}
             Self::Opaque => out.push(WireEvent {
                 bytes: bytes.to_vec(),
@@ -38,6 +42,7 @@ impl Framer {
         match self {
             Self::Sse(parser) => parser.finish(out),
             Self::Ndjson(parser) => parser.finish(out),
+            Self::JsonArray(parser) => parser.finish(),
             Self::Opaque => None,
         }
     }
@@ -50,7 +55,12 @@ mod tests {
     #[test]
     fn every_framing_keeps_every_byte() {
         let input = b"data: {}\n\n{\"a\":1}\nrest";
-        for (framing, events) in [(Framing::Sse, 1), (Framing::Ndjson, 2), (Framing::Opaque, 2)] {
+        for (framing, events) in [
+            (Framing::Sse, 1),
+            (Framing::Ndjson, 2),
+            (Framing::JsonArray, 2),
+            (Framing::Opaque, 2),
+        ] {
             let mut framer = Framer::new(framing);
             let mut out = Vec::new();
             framer.push(&input[..9], &mut out);

@@ -2,9 +2,14 @@
 
 mod anthropic;
 mod bedrock;
+mod common;
 mod custom;
+mod delivery;
 mod framing;
+mod gemini;
+mod json_array;
 mod ndjson;
+mod ollama;
 mod openai_chat;
 mod openai_embeddings;
 mod openai_responses;
@@ -14,10 +19,13 @@ mod registry;
 mod request_body;
 mod rules;
 mod sse;
+#[cfg(test)]
+mod testing;
 mod usage_slot;
 mod wire;
 
 pub(crate) use custom::Providers;
+pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;
 pub use paths::resolve;
 pub(crate) use plain::{PLAIN, plain_request};

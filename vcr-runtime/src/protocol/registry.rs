@@ -1,5 +1,7 @@
 use super::anthropic::Messages;
 use super::bedrock::Converse;
+use super::gemini::Gemini;
+use super::ollama;
 use super::openai_chat::OpenAiChat;
 use super::openai_embeddings::OpenAiEmbeddings;
 use super::openai_responses::OpenAiResponses;
@@ -14,6 +16,10 @@ pub enum Protocol {
     OpenAi,
     /// Anthropic Messages; clients add `/v1/messages` to its base.
     Anthropic,
+    /// Google's `generateContent`, on the Gemini API; for Vertex AI name its base with `base_url_for`.
+    Gemini,
+    /// Ollama's own API.
+    Ollama,
 }
 
 /// What is fixed about a protocol.
@@ -39,10 +45,31 @@ const PROTOCOLS: &[Entry] = &[
         upstream: "https://api.anthropic.com",
         provider: "anthropic",
     },
+    Entry {
+        protocol: Protocol::Gemini,
+        prefix: "gemini",
+        upstream: "https://generativelanguage.googleapis.com",
+        provider: "gemini",
+    },
+    Entry {
+        protocol: Protocol::Ollama,
+        prefix: "ollama",
+        upstream: "http://127.0.0.1:11434",
+        provider: "ollama",
+    },
 ];
 
 /// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[&OpenAiChat, &OpenAiResponses, &OpenAiEmbeddings, &Messages, &Converse];
+static WIRES: &[&dyn Wire] = &[
+    &OpenAiChat,
+    &OpenAiResponses,
+    &OpenAiEmbeddings,
+    &Messages,
+    &Converse,
+    &Gemini,
+    &ollama::CHAT,
+    &ollama::GENERATE,
+];
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.

@@ -5,7 +5,7 @@ use crate::json::{Json, Object, parse};
 use super::HttpRequest;
 
 /// First in the parameters, there or not, as the cassette format has it.
-const LEADING: [&str; 3] = ["temperature", "max_tokens", "stream"];
+pub(super) const LEADING: [&str; 3] = ["temperature", "max_tokens", "stream"];
 
 /// The object that a `POST` to a path with that end carries; `None` when it is another request.
 pub(super) fn posted(http: &HttpRequest<'_>, path_end: &str) -> Option<Object> {
@@ -56,7 +56,7 @@ pub(super) fn state(parameters: &Object, body: &mut Object) {
 }
 
 /// Members that steer this tool; no provider may see or be matched by them.
-fn is_control(name: &str) -> bool {
+pub(super) fn is_control(name: &str) -> bool {
     name == "vcr" || name.starts_with("vcr_")
 }
 

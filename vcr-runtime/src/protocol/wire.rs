@@ -1,6 +1,6 @@
 //! The seam between a provider's wire format and the canonical form. Everything a protocol knows is behind it.
 
-use crate::json::Json;
+use crate::json::{Json, Object};
 use crate::model::{Boundary, CanonicalRequest, Frame, HttpHead, Usage};
 
 /// How the body of a streamed answer is cut into events.
@@ -10,6 +10,8 @@ pub(crate) enum Framing {
     Sse,
     /// One JSON document a line.
     Ndjson,
+    /// One JSON array whose elements come one by one.
+    JsonArray,
     /// No framing that we know: the bytes are kept as they come.
     Opaque,
 }
@@ -157,6 +159,11 @@ pub(crate) trait Wire: Sync + Send {
 
     /// How a streamed answer of this content type is framed; `None` when the answer is unary.
     fn framing(&self, content_type: Option<&str>) -> Option<Framing>;
+
+    /// Whether a request with these parameters asks for its stream in the form of one JSON array.
+    fn in_array(&self, _parameters: &Object) -> bool {
+        false
+    }
 
     /// A decoder for one streamed answer.
     fn decoder(&self) -> Box<dyn Decoder>;

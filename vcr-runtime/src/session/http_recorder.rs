@@ -168,7 +168,7 @@ impl Recording for HttpRecorder {
             .find(|(name, _)| name == "content-type")
             .map(|(_, value)| value.as_str());
         let framing = match self.wire {
-            Some(wire) => wire.framing(content_type),
+            Some(wire) => self.call.framing(wire, content_type),
             None => Framing::of(content_type),
         };
         // An error body is a whole one, whatever it calls itself.

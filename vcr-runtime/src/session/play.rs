@@ -10,7 +10,7 @@ use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody};
-use crate::protocol::{Answer, Wire};
+use crate::protocol::{Answer, Delivery, Wire};
 
 /// A call taken from a cassette, and how to deliver it.
 #[derive(Clone, Debug)]
@@ -70,11 +70,20 @@ impl Played {
         }
         let streamed = is_streamed(call).unwrap_or_else(|| live.stream()) && !is_http_error(call);
         let wants_stream = live.stream() || wire.is_none();
-        let body = match (&call.raw, wire) {
-            (Some(raw), _) if streamed == wants_stream || is_http_error(call) || wire.is_none() => {
-                raw_body(call, &raw.body, wire, total, streamed)
+        let delivery = wire.map(|wire| Delivery::of(wire, &live.parameters));
+        let delivery = delivery.map(|asked| match delivery_of(call) {
+            Some(recorded) if recorded.is_array() => asked.answered(content_type(call)),
+            _ => asked,
+        });
+        let is_array = delivery.is_some_and(|delivery| delivery.is_array());
+        let same_form = streamed == wants_stream && (!streamed || is_array == in_array(call));
+        let body = match (&call.raw, delivery) {
+            (Some(raw), _) if same_form || is_http_error(call) || wire.is_none() => {
+                raw_body(call, &raw.body, delivery, total, streamed)
             }
-            (_, Some(wire)) => self.rendered(wire, &live.model, wants_stream && !is_http_error(call), total),
+            (_, Some(delivery)) => {
+                self.rendered(delivery, &live.model, wants_stream && !is_http_error(call), total)
+            }
             (_, None) => PlaybackBody::Whole(total, Vec::new()),
         };
         let steps = match &body {
@@ -83,7 +92,7 @@ impl Played {
         };
         let events = matches!(body, PlaybackBody::Pieces(_));
         Playback {
-            head: head(call, wire, events),
+            head: head(call, delivery, events),
             abort: breaks_off(call),
             pace: self.pace(steps),
             body,
@@ -91,7 +100,7 @@ impl Played {
     }
 
     /// Frames rendered into the caller's protocol.
-    fn rendered(&self, wire: &dyn Wire, model: &str, stream: bool, total: Duration) -> PlaybackBody {
+    fn rendered(&self, delivery: Delivery<'_>, model: &str, stream: bool, total: Duration) -> PlaybackBody {
         let call = &*self.call;
         let answer = Answer {
             frames: &call.frames,
@@ -103,7 +112,8 @@ impl Played {
             id: &self.id,
         };
         if !stream {
-            return PlaybackBody::Whole(total, compact(&wire.render_unary(&answer)).into_bytes());
+            let body = delivery.wire().render_unary(&answer);
+            return PlaybackBody::Whole(total, compact(&body).into_bytes());
         }
         let mut due = Vec::with_capacity(call.frames.len());
         let mut sum = 0;
@@ -113,13 +123,16 @@ impl Played {
         }
         let template = call.template.as_ref();
         let at = |index: usize| due.get(index).or(due.last()).copied().unwrap_or_default();
-        let mut pieces: Vec<(Duration, Vec<u8>)> = wire
+        let mut pieces: Vec<(Duration, Vec<u8>)> = delivery
+            .wire()
             .render_stream(&answer)
             .into_iter()
-            .map(|(index, payload)| (at(index), wire.frame(&payload).into_bytes()))
+            .enumerate()
+            .map(|(place, (index, payload))| (at(index), delivery.piece(place, &payload).into_bytes()))
             .collect();
-        if call.boundary.is_none() && !wire.trailer(template).is_empty() {
-            pieces.push((at(usize::MAX), wire.trailer(template).as_bytes().to_vec()));
+        let trailer = delivery.trailer(pieces.len(), template);
+        if call.boundary.is_none() && !trailer.is_empty() {
+            pieces.push((at(usize::MAX), trailer.as_bytes().to_vec()));
         }
         PlaybackBody::Pieces(pieces)
     }
@@ -155,14 +168,14 @@ pub(crate) fn check_shape(
 fn raw_body(
     call: &Call,
     raw: &RawBody,
-    wire: Option<&'static dyn Wire>,
+    delivery: Option<Delivery<'_>>,
     total: Duration,
     streamed: bool,
 ) -> PlaybackBody {
     let template = call.template.as_ref();
-    match (raw, wire) {
+    match (raw, delivery) {
         (RawBody::Unary(body), _) => PlaybackBody::Whole(total, compact(body).into_bytes()),
-        (RawBody::Chunks { chunks, offsets_us }, Some(wire)) => {
+        (RawBody::Chunks { chunks, offsets_us }, Some(delivery)) => {
             let at = |index: usize| {
                 Duration::from_micros(
                     offsets_us
@@ -175,10 +188,11 @@ fn raw_body(
             let mut pieces: Vec<_> = chunks
                 .iter()
                 .enumerate()
-                .map(|(index, chunk)| (at(index), wire.frame(chunk).into_bytes()))
+                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk).into_bytes()))
                 .collect();
-            if !wire.trailer(template).is_empty() {
-                pieces.push((at(usize::MAX), wire.trailer(template).as_bytes().to_vec()));
+            let trailer = delivery.trailer(chunks.len(), template);
+            if !trailer.is_empty() {
+                pieces.push((at(usize::MAX), trailer.as_bytes().to_vec()));
             }
             PlaybackBody::Pieces(pieces)
         }
@@ -203,17 +217,28 @@ fn raw_body(
 
 /// Whether the recorded answer was a stream; `None` when the file does not say (written by hand).
 pub(crate) fn is_streamed(call: &Call) -> Option<bool> {
-    let content_type = call.http.as_ref().and_then(|head| {
-        head.headers
-            .iter()
-            .find(|(name, _)| name == "content-type")
-            .map(|(_, value)| value.as_str())
-    });
-    match (content_type, &call.raw) {
-        (Some(value), _) => Some(crate::protocol::Framing::of(Some(value)).is_some()),
+    match (content_type(call), &call.raw) {
+        (Some(value), _) => Some(crate::protocol::Framing::of(Some(value)).is_some() || in_array(call)),
         (None, Some(raw)) => Some(!matches!(raw.body, RawBody::Unary(_))),
         (None, None) => None,
     }
+}
+
+/// The form that the recorded request asked for.
+fn delivery_of(call: &Call) -> Option<Delivery<'static>> {
+    let wire = crate::protocol::find(call.request.protocol.as_deref()?)?;
+    Some(Delivery::of(wire, call.request.parameters.as_ref()?))
+}
+
+/// Whether the recorded answer was a stream in the form of one JSON array.
+fn in_array(call: &Call) -> bool {
+    delivery_of(call).is_some_and(|asked| asked.answered(content_type(call)).is_array())
+}
+
+fn content_type(call: &Call) -> Option<&str> {
+    let headers = &call.http.as_ref()?.headers;
+    let header = headers.iter().find(|(name, _)| name == "content-type");
+    header.map(|(_, value)| value.as_str())
 }
 
 fn is_http_error(call: &Call) -> bool {
@@ -249,7 +274,7 @@ fn breaks_off(call: &Call) -> bool {
 }
 
 /// The head; for calls without one, the plausible one.
-fn head(call: &Call, wire: Option<&'static dyn Wire>, events: bool) -> HttpHead {
+fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
     let mut head = call.http.clone().unwrap_or_else(|| HttpHead {
         status: match &call.boundary {
             // Nothing came before the error: over HTTP that is an error status.
@@ -260,19 +285,19 @@ fn head(call: &Call, wire: Option<&'static dyn Wire>, events: bool) -> HttpHead 
         },
         headers: Vec::new(),
     });
-    let usual = match wire {
-        Some(wire) if events => wire.stream_content_type(),
+    let usual = match delivery {
+        Some(delivery) if events => delivery.content_type(),
         _ => "application/json",
     };
     match head.headers.iter_mut().find(|(name, _)| name == "content-type") {
-        // Rendered into another shape than it was recorded in: the type must follow.
+        // Rendered into another shape than it was recorded in: the type must follow. An error keeps its own, whatever it is.
         Some((_, value))
-            if wire.is_some() && crate::protocol::Framing::of(Some(value)).is_some() != events =>
+            if !is_http_error(call) && delivery.is_some_and(|delivery| !delivery.fits(value, events)) =>
         {
             usual.clone_into(value);
         }
         Some(_) => {}
-        None if call.http.is_none() || wire.is_some() => {
+        None if call.http.is_none() || delivery.is_some() => {
             head.headers.push(("content-type".to_owned(), usual.to_owned()));
         }
         None => {}

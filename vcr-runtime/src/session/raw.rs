@@ -3,7 +3,7 @@
 use crate::config::IncludeRaw;
 use crate::json::{Json, compact, parse};
 use crate::model::{Call, CanonicalRequest, Piece, Raw, RawBody};
-use crate::protocol::{Answer, Wire};
+use crate::protocol::{Answer, Delivery, Wire};
 use crate::redact::Redactor;
 
 /// The body as it came.
@@ -58,7 +58,8 @@ pub(crate) fn keep(
             {
                 note(call, &format!("raw kept: {loss}"));
             }
-            call.raw = redacted(layer(wire, call.template.as_ref(), evidence), redactor);
+            let delivery = Delivery::of(wire, &request.parameters);
+            call.raw = redacted(layer(delivery, call.template.as_ref(), evidence), redactor);
             if call.raw.is_none() {
                 note(call, "raw dropped: a secret stood in it across several chunks");
             }
@@ -164,13 +165,13 @@ fn first_difference(wired: &Json, rendered: &Json, path: String) -> Option<Strin
 }
 
 /// The raw layer of a call whose protocol is known: the seed's form where it gives back the same bytes.
-fn layer(wire: &dyn Wire, template: Option<&Json>, evidence: Evidence) -> Raw {
+fn layer(delivery: Delivery<'_>, template: Option<&Json>, evidence: Evidence) -> Raw {
     let body = match evidence {
         Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
             Some(body) => RawBody::Unary(body),
             None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
         },
-        Evidence::Stream { pieces, payloads } => match usual(wire, template, &pieces, &payloads) {
+        Evidence::Stream { pieces, payloads } => match usual(delivery, template, &pieces, &payloads) {
             Some(body) => body,
             None => RawBody::Transcript(pieces),
         },
@@ -199,7 +200,7 @@ fn exact_json(bytes: &[u8]) -> Option<Json> {
 
 /// `stream_chunks`, when the protocol's usual framing of them gives back the bytes that came.
 fn usual(
-    wire: &dyn Wire,
+    delivery: Delivery<'_>,
     template: Option<&Json>,
     pieces: &[Piece],
     payloads: &[(u64, String)],
@@ -208,15 +209,15 @@ fn usual(
     let mut offsets_us = Vec::with_capacity(payloads.len());
     let mut text = String::new();
     for (offset, payload) in payloads {
-        if payload.trim() == wire.end_marker() {
+        if payload.trim() == delivery.wire().end_marker() {
             continue;
         }
         let chunk = parse(payload).ok()?;
-        text.push_str(&wire.frame(&chunk));
+        text.push_str(&delivery.piece(chunks.len(), &chunk));
         chunks.push(chunk);
         offsets_us.push(*offset);
     }
-    text.push_str(wire.trailer(template));
+    text.push_str(delivery.trailer(chunks.len(), template));
     let mut rest = text.as_bytes();
     for piece in pieces {
         rest = rest.strip_prefix(piece.bytes.as_slice())?;

@@ -10,7 +10,7 @@ use super::timeline::{Timeline, Told};
 use crate::config::IncludeRaw;
 use crate::json::Json;
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, Metrics, RecordedRequest};
-use crate::protocol::{Event, Wire, WireError};
+use crate::protocol::{Delivery, Event, Framing, Wire, WireError};
 
 /// The place of a call in the take, reserved when the call starts.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +98,12 @@ impl CallRecorder {
     /// The headers of the answer that are kept.
     pub(crate) fn headers(&self, headers: &[(String, String)]) -> Vec<(String, String)> {
         self.tape.redactor().headers(headers)
+    }
+
+    /// How a streamed answer to the request is framed.
+    pub(crate) fn framing(&self, wire: &dyn Wire, content_type: Option<&str>) -> Option<Framing> {
+        let (request, _) = self.request.as_ref()?;
+        Delivery::of(wire, &request.parameters).framing(content_type)
     }
 
     /// The first byte of the answer has come.

@@ -1,0 +1,73 @@
+use crate::json::{Json, Object, compact};
+use crate::model::CanonicalRequest;
+use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
+
+use super::decode::ChunkDecoder;
+use super::{assemble, render, request, unary};
+
+/// The name in cassettes.
+pub(super) const NAME: &str = "gemini";
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// `POST …/models/<model>:generateContent`, answered by one body, and `:streamGenerateContent`, answered by
+/// server-sent chunks (`alt=sse`) or by an array of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gemini;
+
+impl Wire for Gemini {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn provider(&self) -> &'static str {
+        NAME
+    }
+
+    fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
+        request::canonical(http)
+    }
+
+    fn rebuild(&self, request: &CanonicalRequest) -> Json {
+        request::rebuild(request)
+    }
+
+    fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
+        Framing::of(content_type).filter(|framing| *framing == Framing::Sse)
+    }
+
+    fn in_array(&self, parameters: &Object) -> bool {
+        request::in_array(parameters)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(ChunkDecoder::new())
+    }
+
+    fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
+        unary::read(status, body, out)
+    }
+
+    fn render_unary(&self, answer: &Answer<'_>) -> Json {
+        unary::render(answer)
+    }
+
+    fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {
+        render::stream(answer)
+    }
+
+    fn frame(&self, payload: &Json) -> String {
+        format!("data: {}\r\n\r\n", compact(payload))
+    }
+
+    fn trailer(&self, _template: Option<&Json>) -> &'static str {
+        ""
+    }
+
+    fn stream_content_type(&self) -> &'static str {
+        EVENT_STREAM
+    }
+
+    fn assemble(&self, payloads: &[Json]) -> Json {
+        assemble::assemble(payloads)
+    }
+}

@@ -1,0 +1,17 @@
+//! Gemini's `generateContent` and `streamGenerateContent`, on the Gemini API and on Vertex AI.
+
+mod assemble;
+mod decode;
+mod generate;
+mod partial;
+mod parts;
+mod render;
+mod request;
+mod shape;
+mod template;
+#[cfg(test)]
+mod tests;
+mod unary;
+mod words;
+
+pub(super) use generate::Gemini;

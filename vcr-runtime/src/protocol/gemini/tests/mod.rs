@@ -1,0 +1,5 @@
+mod by_hand;
+mod generated;
+mod real;
+mod streams;
+mod unary;

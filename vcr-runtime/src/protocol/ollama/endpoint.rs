@@ -1,0 +1,91 @@
+use crate::json::{Json, compact};
+use crate::model::CanonicalRequest;
+use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
+
+use super::decode::LineDecoder;
+use super::{assemble, render, request, unary};
+
+pub(super) const PROVIDER: &str = "ollama";
+const LINES: &str = "application/x-ndjson";
+
+/// One of the two endpoints. They differ in where the answer's text stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endpoint {
+    /// The name in cassettes.
+    pub(super) name: &'static str,
+    pub(super) path: &'static str,
+    /// Whether text, thinking and tool calls stand in a `message` of the line, or in the line itself.
+    pub(super) has_message: bool,
+    /// The member with the text.
+    pub(super) text: &'static str,
+}
+
+/// `POST /api/chat`.
+pub(crate) static CHAT: Endpoint = Endpoint {
+    name: "ollama-chat",
+    path: "/api/chat",
+    has_message: true,
+    text: "content",
+};
+
+/// `POST /api/generate`.
+pub(crate) static GENERATE: Endpoint = Endpoint {
+    name: "ollama-generate",
+    path: "/api/generate",
+    has_message: false,
+    text: "response",
+};
+
+impl Wire for Endpoint {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
+        request::canonical(self, http)
+    }
+
+    fn rebuild(&self, request: &CanonicalRequest) -> Json {
+        request::rebuild(self, request)
+    }
+
+    fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
+        Framing::of(content_type).filter(|framing| *framing == Framing::Ndjson)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(LineDecoder::new(*self))
+    }
+
+    fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
+        unary::read(self, status, body, out)
+    }
+
+    fn render_unary(&self, answer: &Answer<'_>) -> Json {
+        unary::render(self, answer)
+    }
+
+    fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {
+        render::stream(self, answer)
+    }
+
+    fn frame(&self, payload: &Json) -> String {
+        format!("{}\n", compact(payload))
+    }
+
+    fn trailer(&self, _template: Option<&Json>) -> &'static str {
+        ""
+    }
+
+    fn stream_content_type(&self) -> &'static str {
+        LINES
+    }
+
+    fn assemble(&self, payloads: &[Json]) -> Json {
+        assemble::assemble(self, payloads)
+    }
+}

@@ -1,0 +1,14 @@
+//! Ollama's own API: `/api/chat` and `/api/generate`.
+
+mod assemble;
+mod decode;
+mod endpoint;
+mod render;
+mod request;
+mod template;
+#[cfg(test)]
+mod tests;
+mod unary;
+mod words;
+
+pub(super) use endpoint::{CHAT, GENERATE};
