@@ -9,6 +9,7 @@ mod framing;
 mod gemini;
 mod json_array;
 mod ndjson;
+mod neutral;
 mod ollama;
 mod openai_chat;
 mod openai_embeddings;

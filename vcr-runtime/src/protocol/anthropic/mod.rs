@@ -1,5 +1,6 @@
 //! Anthropic Messages.
 
+mod ask;
 mod assemble;
 mod blocks;
 mod decode;

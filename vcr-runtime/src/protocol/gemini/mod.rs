@@ -1,5 +1,6 @@
 //! Gemini's `generateContent` and `streamGenerateContent`, on the Gemini API and on Vertex AI.
 
+mod ask;
 mod assemble;
 mod decode;
 mod generate;

@@ -1,5 +1,6 @@
 //! Ollama's own API: `/api/chat` and `/api/generate`.
 
+mod ask;
 mod assemble;
 mod decode;
 mod endpoint;

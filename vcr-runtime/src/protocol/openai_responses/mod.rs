@@ -1,5 +1,6 @@
 //! The `OpenAI` Responses API, which xAI and other servers speak too.
 
+mod ask;
 mod assemble;
 mod decode;
 mod items;
