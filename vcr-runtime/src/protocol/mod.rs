@@ -1,5 +1,6 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
+mod alike;
 mod anthropic;
 mod bedrock;
 mod common;
@@ -25,6 +26,7 @@ mod testing;
 mod usage_slot;
 mod wire;
 
+pub(crate) use alike::asks_alike;
 pub(crate) use custom::Providers;
 pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;

@@ -167,6 +167,11 @@ pub(crate) trait Wire: Sync + Send {
         Err(Unsayable::new(why))
     }
 
+    /// The request in the form in which requests of different protocols are compared; `None` where it has none.
+    fn neutral(&self, _request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        None
+    }
+
     /// How a streamed answer of this content type is framed; `None` when the answer is unary.
     fn framing(&self, content_type: Option<&str>) -> Option<Framing>;
 

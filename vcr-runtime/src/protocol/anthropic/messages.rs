@@ -4,7 +4,7 @@ use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::MessagesDecoder;
-use super::{ask, assemble, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "anthropic-messages";
@@ -34,6 +34,10 @@ impl Wire for Messages {
 
     fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
         ask::ask(request)
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        neutral::neutral(request)
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

@@ -6,6 +6,7 @@ mod blocks;
 mod decode;
 mod error;
 mod messages;
+mod neutral;
 mod render;
 mod request;
 mod shape;

@@ -79,6 +79,10 @@ impl Wire for CustomWire {
         Ok(openai_chat::ask_at(&self.path, request))
     }
 
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        OpenAiChat.neutral(request)
+    }
+
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
         OpenAiChat.framing(content_type)
     }

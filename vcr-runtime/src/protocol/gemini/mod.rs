@@ -4,6 +4,7 @@ mod ask;
 mod assemble;
 mod decode;
 mod generate;
+mod neutral;
 mod partial;
 mod parts;
 mod render;

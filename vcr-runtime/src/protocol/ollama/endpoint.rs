@@ -4,7 +4,7 @@ use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::LineDecoder;
-use super::{ask, assemble, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary};
 
 pub(super) const PROVIDER: &str = "ollama";
 const LINES: &str = "application/x-ndjson";
@@ -61,6 +61,10 @@ impl Wire for Endpoint {
         Err(Unsayable::new(
             "`/api/generate` takes one prompt and no conversation",
         ))
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        self.has_message.then(|| neutral::neutral(request))?
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

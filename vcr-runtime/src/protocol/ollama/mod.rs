@@ -4,6 +4,7 @@ mod ask;
 mod assemble;
 mod decode;
 mod endpoint;
+mod neutral;
 mod render;
 mod request;
 mod template;

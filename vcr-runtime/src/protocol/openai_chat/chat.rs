@@ -1,5 +1,6 @@
 use crate::json::{Json, Object, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::alike::alike;
 use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
@@ -63,6 +64,10 @@ impl Wire for OpenAiChat {
 
     fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
         Ok(ask_at(PATH, request))
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        alike(request)
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

@@ -15,5 +15,5 @@ mod tests;
 mod unary;
 mod words;
 
-pub(super) use chat::{OpenAiChat, PATH, ask_at, decoder, read_body, request_at};
+pub(super) use chat::{NAME, OpenAiChat, PATH, ask_at, decoder, read_body, request_at};
 pub(super) use words::RULES;

@@ -5,6 +5,7 @@ mod assemble;
 mod decode;
 mod items;
 mod lay;
+mod neutral;
 mod render;
 mod request;
 mod responses;

@@ -8,7 +8,7 @@ use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ResponsesDecoder;
 use super::words::{is_noise, type_of};
-use super::{ask, assemble, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-responses";
@@ -44,6 +44,10 @@ impl Wire for OpenAiResponses {
 
     fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
         ask::ask(request)
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        neutral::neutral(request)
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
