@@ -21,8 +21,9 @@ impl Row {
     /// The row with the recording made; `None` when the runner is not installed.
     fn recorded(runner: Runner, test: &'static str) -> Option<Self> {
         let row = Self::empty(runner, test);
-        // `should_panic` wants a panic: without the fault the runner fails it, which is no matter of ours.
-        row.run("record", &[])?.expect(test != "expects_a_panic");
+        // `should_panic` wants the fault.
+        let env: &[(&str, &str)] = if test == "expects_a_panic" { &[FAULT] } else { &[] };
+        row.run("record", env)?.expect(true);
         assert_eq!(row.files().len(), 1, "{:?}", row.files());
         Some(row)
     }
@@ -191,6 +192,8 @@ fn an_expected_panic_still_counts_as_passed() {
             continue;
         };
         row.replay(&[FAULT]).expect(true);
+        // It asks for more than was recorded, and does not panic of itself.
+        row.replay(&[]).expect(false).says("no recorded call");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Gemini and Ollama through the gateway: recorded from a loopback upstream, replayed without it.
 #![cfg(feature = "gateway")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

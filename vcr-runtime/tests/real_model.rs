@@ -134,7 +134,7 @@ async fn a_conversation_of_two_turns(vcr: Vcr) {
     fixture_dir = "../fixtures"
 )]
 async fn a_path_that_the_server_does_not_have(vcr: Vcr) {
-    let url = format!("{}/responses", vcr.base_url_for(UPSTREAM).unwrap());
+    let url = format!("{}/moderations", vcr.base_url_for(UPSTREAM).unwrap());
     let request = reqwest::Client::new()
         .post(url)
         .header("content-type", "application/json");

@@ -1,6 +1,6 @@
 //! CRLF and CR end a line as LF does.
 
-use vcr_runtime::Mode;
+use vcr_runtime::{IncludeRaw, Mode};
 use vcr_tests::rig::{Rig, ask, chat, done, stream_question};
 use vcr_tests::{Reply, Split, Upstream};
 
@@ -15,7 +15,12 @@ async fn round_trip(notation: &str, split: Split) {
     let sent = reply.bytes();
     let upstream = Upstream::start([reply]);
     let rig = Rig::new();
-    let vcr = rig.builder(Mode::Record).tick_ms(0.0).open().unwrap();
+    let vcr = rig
+        .builder(Mode::Record)
+        .tick_ms(0.0)
+        .include_raw(IncludeRaw::Always)
+        .open()
+        .unwrap();
     let live = ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
     assert_eq!(live.whole.bytes(), sent, "the caller gets what the upstream sent");
     done(vcr).await;

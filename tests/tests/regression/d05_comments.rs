@@ -1,6 +1,6 @@
 //! Keep-alive comments are neither data nor an obstacle.
 
-use vcr_runtime::Mode;
+use vcr_runtime::{IncludeRaw, Mode};
 use vcr_tests::rig::{Rig, ask, chat, done, stream_question};
 use vcr_tests::{Reply, Split, Upstream};
 
@@ -19,7 +19,12 @@ async fn comments_are_no_frames_and_come_back_as_comments() {
     for split in [Split::Whole, Split::Bytes(1), Split::Random(4)] {
         let upstream = Upstream::start([Reply::sse(COMMENTS).split(split)]);
         let rig = Rig::new();
-        let vcr = rig.builder(Mode::Record).tick_ms(0.0).open().unwrap();
+        let vcr = rig
+            .builder(Mode::Record)
+            .tick_ms(0.0)
+            .include_raw(IncludeRaw::Always)
+            .open()
+            .unwrap();
         ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
         done(vcr).await;
         let call = rig.cassette().call();
@@ -71,7 +76,11 @@ async fn fields_that_nobody_knows() {
     let text = "id: 7\nretry: 100\nfoo: bar\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let upstream = Upstream::start([Reply::sse(text)]);
     let rig = Rig::new();
-    let vcr = rig.record();
+    let vcr = rig
+        .builder(Mode::Record)
+        .include_raw(IncludeRaw::Always)
+        .open()
+        .unwrap();
     ask(&vcr, &upstream.v1(), &stream_question("hi")).await;
     done(vcr).await;
     assert_eq!(rig.cassette().call().text(), "x");

@@ -1,6 +1,6 @@
 //! An error inside a 200 stream is an error, not an empty success.
 
-use vcr_runtime::Mode;
+use vcr_runtime::{IncludeRaw, Mode};
 use vcr_tests::rig::{Delivered, InProcess, Rig, Say, ask, chat, done, stream_question};
 use vcr_tests::{Reply, Upstream, http};
 
@@ -78,7 +78,7 @@ data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}
     let rig = Rig::new();
     let body = r#"{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
     for mode in [Mode::Record, Mode::Replay] {
-        let vcr = rig.builder(mode).open().unwrap();
+        let vcr = rig.builder(mode).include_raw(IncludeRaw::Always).open().unwrap();
         let url = format!("{}/v1/messages", vcr.base_url_for(&upstream.url()).unwrap());
         assert_eq!(
             Delivered::of(http::post(&url, body).await).await.whole.text(),

@@ -38,7 +38,6 @@ async fn names_that_are_no_file_names() {
         "what is 2+2?",
         "x:y*z",
         "trailing.",
-        "",
         "a\nb",
         "a\0b",
         &long,
@@ -47,6 +46,12 @@ async fn names_that_are_no_file_names() {
         assert_eq!(error.kind(), ErrorKind::Identity, "{name:?}: {error}");
         assert!(!error.advice().is_empty(), "{name:?} without advice");
     }
+    let error = named(&rig, "").open().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    assert!(
+        error.to_string().contains("`scenario` holds ``, which is empty"),
+        "{error}"
+    );
     assert_eq!(rig.files(), Vec::<String>::new());
 }
 

@@ -83,11 +83,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Where the parser stands, in bytes from the start.
-    pub(crate) fn offset(&self) -> usize {
-        self.at
-    }
-
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

@@ -33,5 +33,5 @@ pub(crate) use framing::Framer;
 pub use paths::resolve;
 pub(crate) use plain::{PLAIN, plain_request};
 pub use registry::Protocol;
-pub(crate) use registry::{find, provider_of, recognise, wires};
+pub(crate) use registry::{find, provider_of, recognise};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

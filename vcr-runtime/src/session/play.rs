@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::exchange::{Pace, Playback, PlaybackBody};
 use super::failure::status_of;
 use super::http_recorder::TRANSPORT;
-use crate::config::{Chaos, Jitter, Settings, Speed};
+use crate::config::{Chaos, Jitter, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody};
@@ -26,11 +26,7 @@ pub(crate) struct Played {
 impl Played {
     /// The pace of the answer, counted from now. `steps` is how many chaos draws may be needed.
     pub(crate) fn pace(&self, steps: usize) -> Pace {
-        let factor = match self.settings.speed {
-            Speed::Max => 0.0,
-            Speed::Real => 1.0,
-            Speed::Factor(factor) => 1.0 / factor,
-        };
+        let factor = self.settings.speed.time_factor();
         let extra = match self.settings.chaos {
             Chaos::None => Vec::new(),
             Chaos::Fixed(latency) => vec![latency],

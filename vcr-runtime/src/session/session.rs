@@ -52,6 +52,10 @@ pub(crate) struct Session {
 }
 
 /// What a front has to do with a call.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "made once a call and taken apart at once; a box would cost more"
+)]
 #[derive(Debug)]
 pub(crate) enum Turn {
     /// Pass it through and keep nothing.
@@ -368,10 +372,6 @@ impl Session {
     /// No call is accepted from here on. False when it had ended before.
     pub(crate) fn end(&self) -> bool {
         !self.ended.swap(true, Ordering::AcqRel)
-    }
-
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
     }
 }
 
