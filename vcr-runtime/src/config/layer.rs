@@ -23,6 +23,7 @@ pub(crate) enum Key {
     Ignore,
     AllowUnused,
     Private,
+    Cross,
 }
 
 /// How a setting is called in each place; empty where it cannot stand.
@@ -35,7 +36,7 @@ struct Names {
 }
 
 /// The table of the documentation, row by row.
-const NAMES: [Names; 15] = [
+const NAMES: [Names; 16] = [
     row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
     row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
     row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
@@ -69,6 +70,7 @@ const NAMES: [Names; 15] = [
     row(Key::Ignore, "", &[], "ignore", "ignore"),
     row(Key::AllowUnused, "", &[], "allow_unused", ""),
     row(Key::Private, "", &[], "private", ""),
+    row(Key::Cross, "", &[], "", "cross"),
 ];
 
 const fn row(

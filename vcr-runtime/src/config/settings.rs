@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) filename: Option<String>,
     pub(crate) allow_unused: bool,
     pub(crate) private: bool,
+    /// Whether recordings of one protocol answer requests of another.
+    pub(crate) cross: bool,
     /// Whether `CI` is set.
     pub(crate) ci: bool,
 }
@@ -79,6 +81,7 @@ impl Settings {
             filename: resolver.text(Key::Filename),
             allow_unused: resolver.value(Key::AllowUnused).unwrap_or_default(),
             private: resolver.value(Key::Private).unwrap_or_default(),
+            cross: resolver.value(Key::Cross).unwrap_or_default(),
             ci: environment.ci(),
         };
         resolver.finish()?;

@@ -1,5 +1,6 @@
 //! Requests of two protocols that ask for the same, in one form. Only for comparing: it goes to no provider and no file.
 
+use crate::canon::equivalent;
 use crate::json::{Json, Object, compact, parse};
 use crate::model::CanonicalRequest;
 
@@ -29,22 +30,23 @@ pub(super) fn alike(request: &CanonicalRequest) -> Option<CanonicalRequest> {
     })
 }
 
-/// Whether two forms ask for the same. A limit that only one of them states does not count, as Anthropic's API wants
-/// one and the others do not.
+/// Whether two forms ask for the same.
 pub(crate) fn asks_alike(a: &CanonicalRequest, b: &CanonicalRequest) -> bool {
-    const LIMIT: &str = "max_tokens";
-    let both = a.parameters.get(LIMIT).is_some() && b.parameters.get(LIMIT).is_some();
-    let without = |request: &CanonicalRequest| {
-        let mut parameters = request.parameters.clone();
-        if !both {
-            parameters.remove(LIMIT);
-        }
-        Json::Object(parameters)
-    };
-    let messages = |request: &CanonicalRequest| Json::Array(request.messages.clone());
+    let (mut a, mut b) = (a.clone(), b.clone());
+    level(&mut a, &mut b);
     a.model == b.model
-        && crate::canon::equivalent(&messages(a), &messages(b))
-        && crate::canon::equivalent(&without(a), &without(b))
+        && equivalent(&Json::Array(a.messages), &Json::Array(b.messages))
+        && equivalent(&Json::Object(a.parameters), &Json::Object(b.parameters))
+}
+
+/// Takes a token limit away that only one of two forms states: Anthropic's API wants one, and the others do not.
+pub(crate) fn level(a: &mut CanonicalRequest, b: &mut CanonicalRequest) {
+    const LIMIT: &str = "max_tokens";
+    let states = |request: &CanonicalRequest| request.parameters.get(LIMIT).is_some();
+    if states(a) != states(b) {
+        a.parameters.remove(LIMIT);
+        b.parameters.remove(LIMIT);
+    }
 }
 
 fn messages(turns: &[Turn<'_>]) -> Option<Vec<Json>> {

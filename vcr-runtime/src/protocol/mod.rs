@@ -26,7 +26,7 @@ mod testing;
 mod usage_slot;
 mod wire;
 
-pub(crate) use alike::asks_alike;
+pub(crate) use alike::{asks_alike, level};
 pub(crate) use custom::Providers;
 pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;
