@@ -122,10 +122,9 @@ fn read(folder: &str, file: &Path) -> Vec<Exchange> {
                 .lines()
                 .filter(|line| !line.is_empty())
                 .map(|line| format!("data: {line}\n\n"));
-            vec![bare(
-                "text/event-stream",
-                events.chain(["data: [DONE]\n\n".to_owned()]).collect(),
-            )]
+            // Chat alone has an end marker.
+            let end = (folder != "openai-responses").then(|| "data: [DONE]\n\n".to_owned());
+            vec![bare("text/event-stream", events.chain(end).collect())]
         }
         "sse" => vec![bare("text/event-stream", text)],
         "ndjson" => vec![bare("application/x-ndjson", text)],

@@ -43,6 +43,9 @@
 //! `gateway` (default) brings the loopback server. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
 //! `start_paused` in the attribute.
 
+// Without the gateway nothing speaks HTTP, but what reads and writes it stays one piece.
+#![cfg_attr(not(feature = "gateway"), allow(dead_code, unused_imports))]
+
 #[doc(hidden)]
 pub mod __private;
 mod canon;

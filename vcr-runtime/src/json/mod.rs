@@ -6,6 +6,7 @@
 mod convert;
 mod number;
 mod parse;
+mod scalar;
 mod value;
 mod write;
 

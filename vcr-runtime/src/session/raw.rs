@@ -49,6 +49,8 @@ pub(crate) fn keep(
         IncludeRaw::Auto => loss.is_some(),
     };
     match (wanted, loss) {
+        // What the call's own note says is not said twice.
+        (false, Some(_)) if call.note.is_some() => note(call, "without the raw layer this is lost"),
         (false, Some(loss)) => note(call, &format!("without the raw layer this is lost: {loss}")),
         (false, None) => {}
         (true, loss) => {
