@@ -212,6 +212,97 @@ async fn so_are_completions_in_process() {
 }
 
 #[tokio::test]
+async fn clients_of_the_other_protocols_are_answered_in_theirs() {
+    let directory = tempfile::tempdir().unwrap();
+    record(directory.path()).await;
+    let function = json!({"name": "weather", "description": "d", "parameters": {"type": "object"}});
+    let text = |text: &str| json!([{"text": text}]);
+    let gemini = json!({"systemInstruction": {"parts": text("be brief")},
+        "contents": [{"role": "user", "parts": text("How is Rom?")}], "generationConfig": {"temperature": 0.5},
+        "tools": [{"functionDeclarations": [function]}]});
+    let ollama = json!({"model": "claude-x", "stream": false, "messages": question(), "options": {"temperature": 0.5},
+        "tools": [{"type": "function", "function": function}]});
+    let mut flat = function.clone();
+    flat["type"] = json!("function");
+    let responses = json!({"model": "claude-x", "instructions": "be brief", "input": "How is Rom?", "temperature": 0.5,
+        "tools": [flat]});
+    for (protocol, path, body, called) in [
+        (
+            Protocol::Gemini,
+            "/v1beta/models/claude-x:generateContent",
+            gemini,
+            "/candidates/0/content/parts/2/functionCall/name",
+        ),
+        (
+            Protocol::Ollama,
+            "/api/chat",
+            ollama,
+            "/message/tool_calls/0/function/name",
+        ),
+        (Protocol::OpenAi, "/responses", responses, "/output/2/name"),
+    ] {
+        let vcr = open(directory.path(), Mode::Replay, true);
+        let url = format!("{}{path}", vcr.base_url(protocol).unwrap());
+        let (status, answer) = post(url, &body).await;
+        assert_eq!(status, 200, "{answer}");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer.pointer(called), Some(&json!("weather")), "{answer:#}");
+        assert!(
+            answer.to_string().contains("Let me see.") && !answer.to_string().contains("c2ln"),
+            "{answer:#}"
+        );
+        // The other two recorded calls are left over here.
+        assert_eq!(vcr.finish().await.unwrap_err().kind(), ErrorKind::Verdict);
+    }
+}
+
+#[tokio::test]
+async fn an_anthropic_client_is_answered_by_a_recording_of_chat_completions() {
+    let directory = tempfile::tempdir().unwrap();
+    let chunk = |delta: &str, finish: &str| {
+        format!(
+            "data: {{\"id\":\"c\",\"created\":1,\"model\":\"gpt-x\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n"
+        )
+    };
+    let call = r#"{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"weather","arguments":"{}"}}]}"#;
+    let body = [
+        chunk(r#"{"content":"Hé"}"#, "null"),
+        chunk(call, "null"),
+        chunk("{}", "\"tool_calls\""),
+        "data: [DONE]\n\n".to_owned(),
+    ];
+    let base = upstream(vec![(200, "text/event-stream", body.concat())]);
+    let vcr = open(directory.path(), Mode::Record, false);
+    let url = format!("{}/chat/completions", vcr.base_url_for(&base).unwrap());
+    post(url, &chat(&question(), true)).await;
+    vcr.finish().await.unwrap();
+
+    let vcr = open(directory.path(), Mode::Replay, true);
+    let url = format!("{}/v1/messages", vcr.base_url(Protocol::Anthropic).unwrap());
+    let body = json!({"model": "claude-x", "max_tokens": 9, "system": "be brief", "temperature": 0.5, "stream": true,
+        "messages": [{"role": "user", "content": "How is Rom?"}],
+        "tools": [{"name": "weather", "description": "d", "input_schema": {"type": "object"}}]});
+    let (status, stream) = post(url, &body).await;
+    assert_eq!(status, 200, "{stream}");
+    let events: Vec<&str> = stream
+        .lines()
+        .filter_map(|line| line.strip_prefix("event: "))
+        .collect();
+    assert_eq!(
+        (events.first(), events.last()),
+        (Some(&"message_start"), Some(&"message_stop"))
+    );
+    for said in [
+        r#""text":"Hé""#,
+        r#""id":"call_1""#,
+        r#""stop_reason":"tool_use""#,
+    ] {
+        assert!(stream.contains(said), "{said}: {stream}");
+    }
+    vcr.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn without_being_asked_for_it_is_a_miss() {
     let directory = tempfile::tempdir().unwrap();
     record(directory.path()).await;

@@ -247,6 +247,20 @@ mod tests {
     }
 
     #[test]
+    fn the_project_and_the_builder_say_whether_protocols_cross() {
+        let project = ProjectFile::parse("cross = true\n", std::path::Path::new("/p/vcr.toml")).unwrap();
+        let cross = |layers: &[&Layer]| {
+            let settings = Settings::resolve(layers, &Environment::default(), &project, Mode::Replay);
+            settings.unwrap().cross
+        };
+        let mut builder = Layer::builder();
+        builder.set(Key::Cross, false);
+        assert!(cross(&[]) && !cross(&[&builder]));
+        assert!(!resolve(&[], &[]).unwrap().cross);
+        assert!(ProjectFile::parse("cross = 3\n", std::path::Path::new("/p/vcr.toml")).is_err());
+    }
+
+    #[test]
     fn precedence_is_metadata_attribute_builder_environment_project_default() {
         let project = ProjectFile::parse("tick = 1", "vcr.toml".as_ref()).unwrap();
         let mut builder = Layer::builder();

@@ -180,3 +180,38 @@ impl BoundaryKind {
             .map(|(kind, _)| *kind)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_protocol_cannot_say_goes_and_its_time_stays() {
+        let opaque = Frame {
+            delta_us: 5,
+            native: Some(Json::Null),
+            ..Frame::default()
+        };
+        let text = Frame {
+            delta_us: 7,
+            chunk: "a".to_owned(),
+            native_finish_reason: Some("end_turn".to_owned()),
+            ..Frame::default()
+        };
+        let mut call = Call {
+            frames: vec![opaque, text],
+            template: Some(Json::Null),
+            ..Call::default()
+        };
+        call.request.protocol = Some("anthropic-messages".to_owned());
+        assert!(
+            call.is_of_another_protocol("openai-chat") && !call.is_of_another_protocol("anthropic-messages")
+        );
+        let call = call.for_another_protocol();
+        assert_eq!((call.frames.len(), call.frames[0].delta_us), (1, 12));
+        assert_eq!(
+            (call.frames[0].native_finish_reason.as_ref(), call.template),
+            (None, None)
+        );
+    }
+}

@@ -21,7 +21,7 @@ pub(super) fn neutral(request: &CanonicalRequest) -> Option<CanonicalRequest> {
             }
             "tool_choice" => choice(value, &mut parameters),
             "metadata" if value.get("user_id").is_some() => {
-                parameters.set("user", value.get("user_id").cloned())
+                parameters.set("user", value.get("user_id").cloned());
             }
             _ => parameters.set(name.clone(), value.clone()),
         }
