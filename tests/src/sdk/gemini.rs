@@ -33,9 +33,9 @@ pub(super) fn stream(body: &[u8]) -> Value {
 fn add(parts: &mut Vec<Value>, part: &Value) {
     let text_only = |part: &Value| {
         part["text"].is_string()
-            && part.as_object().is_some_and(|members| {
-                members.keys().all(|name| name == "text" || name == "thought")
-            })
+            && part
+                .as_object()
+                .is_some_and(|members| members.keys().all(|name| name == "text" || name == "thought"))
     };
     if text_only(part) {
         if part["text"] == "" {

@@ -121,7 +121,11 @@ fn compare(left: &Value, right: &Value, path: &str, found: &mut Vec<String>) {
         (Value::Object(a), Value::Object(b)) => {
             let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
             for name in names {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
                 match (a.get(name), b.get(name)) {
                     (Some(a), Some(b)) => compare(a, b, &path, found),
                     (Some(_), None) => found.push(format!("{path} missing")),

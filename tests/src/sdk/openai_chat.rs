@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{events, list};
+use super::{events, list, push};
 
 /// What a caller holds after the call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +31,8 @@ pub struct Choice {
     pub refusal: String,
     /// In the order in which they were begun.
     pub tools: Vec<Tool>,
+    /// OpenRouter's typed reasoning by `index`, its texts joined.
+    pub details: BTreeMap<String, Value>,
     /// The last reason that is not null.
     pub finish: Option<String>,
 }
@@ -147,13 +149,18 @@ impl Answer {
                 .collect();
             json!({
                 "text": choice.text, "reasoning": choice.reasoning, "refusal": choice.refusal,
-                "tools": tools, "finish": choice.finish,
+                "tools": tools, "finish": choice.finish, "reasoning_details": choice.details,
             })
         };
-        let choices = self.choices.iter().map(|(index, own)| (index.to_string(), choice(own)));
+        let choices = self
+            .choices
+            .iter()
+            .map(|(index, own)| (index.to_string(), choice(own)));
         json!({
             "choices": choices.collect::<serde_json::Map<_, _>>(),
-            "usage": self.usage, "error": self.error, "done": self.done,
+            "usage": self.usage, "error": self.error,
+            // An SDK raises the error, and reads no further.
+            "done": self.done && self.error.is_none(),
         })
     }
 
@@ -191,6 +198,9 @@ impl Choice {
         self.reasoning.push_str(reasoning.unwrap_or_default());
         self.refusal
             .push_str(message["refusal"].as_str().unwrap_or_default());
+        for detail in list(&message["reasoning_details"]) {
+            self.detail(detail);
+        }
         for call in list(&message["tool_calls"]) {
             self.tool(call);
         }
@@ -209,6 +219,17 @@ impl Choice {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn detail(&mut self, detail: &Value) {
+        let index = detail["index"].as_u64().unwrap_or_default().to_string();
+        let own = self.details.entry(index).or_insert_with(|| json!({}));
+        for (name, value) in detail.as_object().into_iter().flatten() {
+            match name.as_str() {
+                "text" | "summary" | "data" => push(&mut own[name.as_str()], value),
+                _ => own[name.as_str()] = value.clone(),
+            }
         }
     }
 
@@ -256,8 +277,6 @@ fn without_nulls(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

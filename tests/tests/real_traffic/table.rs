@@ -131,5 +131,9 @@ async fn most_files_need_no_raw_layer() {
     println!("{without} of {} files need no raw layer", files.len());
     let streams: Vec<&Row> = rows.iter().filter(|row| row.streamed).collect();
     print_streams(&streams);
-    assert!(without * 3 >= files.len() * 2, "{without} of {} files", files.len());
+    assert!(
+        without * 3 >= files.len() * 2,
+        "{without} of {} files",
+        files.len()
+    );
 }
