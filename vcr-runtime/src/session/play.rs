@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::exchange::{Pace, Playback, PlaybackBody};
 use super::failure::status_of;
 use super::http_recorder::TRANSPORT;
-use crate::config::{Chaos, Jitter, Settings};
+use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody};
