@@ -117,7 +117,9 @@ impl Tape {
         };
         let recording = match role {
             Role::Replay => None,
-            Role::Record | Role::New => Some(TapeRecording::open(&path, &label, &comparison.redactor, notes)?),
+            Role::Record | Role::New => {
+                Some(TapeRecording::open(&path, &label, &comparison.redactor, notes)?)
+            }
         };
         let trace_id = match (&cursor, &recording) {
             (Some((id, _)), _) => id.clone(),
