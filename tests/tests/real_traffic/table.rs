@@ -22,7 +22,8 @@ struct Row {
     compact: usize,
     answer: usize,
     answer_compact: usize,
-    members: Vec<(String, usize)>,
+    /// Name, size as it is, size compact.
+    members: Vec<(String, usize, usize)>,
     kept: bool,
     note: String,
 }
@@ -57,7 +58,13 @@ async fn row(exchange: &Exchange) -> Row {
         answer_compact: sizes::answer(&compact),
         kept: call.has_raw(),
         note: round_trip::note(&call).to_owned(),
-        members,
+        members: members
+            .into_iter()
+            .map(|(name, size)| {
+                let compact = compact.iter().find(|(own, _)| *own == name).expect("the member");
+                (name, size, compact.1)
+            })
+            .collect(),
     }
 }
 
@@ -104,12 +111,17 @@ fn print_streams(what: &str, streams: &[&Row]) {
     ] {
         println!("  {what}: {size} bytes, {} % of the wire", percent(size, wire));
     }
-    let mut members: BTreeMap<&str, usize> = BTreeMap::new();
-    for (name, size) in streams.iter().flat_map(|row| &row.members) {
-        *members.entry(name).or_default() += size;
+    let mut members: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (name, size, compact) in streams.iter().flat_map(|row| &row.members) {
+        let sums = members.entry(name).or_default();
+        *sums = (sums.0 + size, sums.1 + compact);
     }
-    for (name, size) in members {
-        println!("    {name}: {size} bytes, {} % of the wire", percent(size, wire));
+    for (name, (size, compact)) in members {
+        println!(
+            "    {name}: {size} bytes, {} % of the wire; compact {compact}, {} %",
+            percent(size, wire),
+            percent(compact, wire)
+        );
     }
 }
 

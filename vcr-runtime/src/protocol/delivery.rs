@@ -61,9 +61,9 @@ impl<'w> Delivery<'w> {
     }
 
     /// The payload at that place, ready for the wire.
-    pub(crate) fn piece(&self, place: usize, payload: &Json) -> String {
+    pub(crate) fn piece(&self, place: usize, payload: &Json, template: Option<&Json>) -> String {
         match (self.in_array, place) {
-            (false, _) => self.wire.frame(payload),
+            (false, _) => self.wire.frame_as_recorded(payload, template),
             (true, 0) => format!("[{}", compact(payload)),
             (true, _) => format!(",\r\n{}", compact(payload)),
         }

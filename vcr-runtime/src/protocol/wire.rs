@@ -196,6 +196,11 @@ pub(crate) trait Wire: Sync + Send {
     /// The usual framing of one payload, ready for the wire.
     fn frame(&self, payload: &Json) -> String;
 
+    /// The same by the template, for servers that put more around some payloads than is usual.
+    fn frame_as_recorded(&self, payload: &Json, _template: Option<&Json>) -> String {
+        self.frame(payload)
+    }
+
     /// What stands after the last payload of a complete stream; by the template, as some servers leave it out.
     fn trailer(&self, template: Option<&Json>) -> &'static str;
 

@@ -128,7 +128,9 @@ impl Played {
             .render_stream(&answer)
             .into_iter()
             .enumerate()
-            .map(|(place, (index, payload))| (at(index), delivery.piece(place, &payload).into_bytes()))
+            .map(|(place, (index, payload))| {
+                (at(index), delivery.piece(place, &payload, template).into_bytes())
+            })
             .collect();
         let trailer = delivery.trailer(pieces.len(), template);
         if call.boundary.is_none() && !trailer.is_empty() {
@@ -188,7 +190,7 @@ fn raw_body(
             let mut pieces: Vec<_> = chunks
                 .iter()
                 .enumerate()
-                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk).into_bytes()))
+                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk, template).into_bytes()))
                 .collect();
             let trailer = delivery.trailer(chunks.len(), template);
             if !trailer.is_empty() {

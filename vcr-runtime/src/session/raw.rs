@@ -234,7 +234,7 @@ fn usual(
             continue;
         }
         let chunk = parse(payload).ok()?;
-        text.push_str(&delivery.piece(chunks.len(), &chunk));
+        text.push_str(&delivery.piece(chunks.len(), &chunk, template));
         chunks.push(chunk);
         offsets_us.push(*offset);
     }

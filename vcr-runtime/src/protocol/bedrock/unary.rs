@@ -34,7 +34,9 @@ pub(super) fn read(status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
             *content = CONTENT.into();
             odd
         }
-        _ => Some("has no content".to_owned()),
+        // A message may be without content, and what is no object is told elsewhere.
+        _ if body.as_object().is_some() && body.get("output").is_none() => Some("has no output".to_owned()),
+        _ => None,
     };
     let mut reader = Reader::new(&RULES);
     let reading = reader.body(status, body, out);

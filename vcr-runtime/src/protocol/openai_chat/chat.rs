@@ -6,6 +6,7 @@ use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ChatDecoder;
+use super::template::ERROR_EVENT;
 use super::words::RULES;
 use super::{ask, assemble, body, render, request, unary};
 
@@ -76,7 +77,7 @@ impl Wire for OpenAiChat {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        decoder(&RULES)
+        Box::new(ChatDecoder::new(&RULES).with_named_errors())
     }
 
     fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
@@ -93,6 +94,15 @@ impl Wire for OpenAiChat {
 
     fn frame(&self, payload: &Json) -> String {
         format!("data: {}\n\n", compact(payload))
+    }
+
+    fn frame_as_recorded(&self, payload: &Json, template: Option<&Json>) -> String {
+        let named = template.and_then(|template| template.get(ERROR_EVENT)?.as_bool());
+        let event = self.frame(payload);
+        if named == Some(true) && payload.get("error").is_some() {
+            return format!("event: error\n{event}");
+        }
+        event
     }
 
     fn trailer(&self, template: Option<&Json>) -> &'static str {

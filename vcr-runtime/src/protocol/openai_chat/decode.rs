@@ -7,7 +7,7 @@ use crate::protocol::{Decoder, Event, Tail, WireEvent};
 
 use super::assemble::is_padding;
 use super::shape::Shape;
-use super::template::{Level, Place};
+use super::template::{ERROR_EVENT, Level, Place};
 use super::words::lacking;
 
 /// Reads the chunks of one streamed answer: the rules say what is what, the template is learnt here from the rest.
@@ -37,7 +37,13 @@ impl Decoder for ChatDecoder {
     fn finish(&mut self) -> Tail {
         // A stream that broke off has no end marker to remember.
         let done = self.stream.is_done() || !self.stream.reader().is_complete();
-        self.stream.tail(self.shape.finish(done))
+        let mut template = self.shape.finish(done);
+        if let Some(members) = template.as_mut().and_then(Json::as_object_mut)
+            && self.stream.has_named_error()
+        {
+            members.push(ERROR_EVENT, true);
+        }
+        self.stream.tail(template)
     }
 }
 
@@ -47,6 +53,14 @@ impl ChatDecoder {
             stream: StreamReader::new(rules),
             shape: Shape::default(),
             opened: BTreeSet::new(),
+        }
+    }
+
+    /// Keeps in the template that an error came as an event named `error`.
+    pub(super) fn with_named_errors(self) -> Self {
+        Self {
+            stream: self.stream.with_named_errors(),
+            ..self
         }
     }
 

@@ -16,12 +16,15 @@
 //! that; with a `delta` it has a choice). `usage_on` tells which places carry the usage, `usage_lacks` which of its
 //! three counts are not stated. `reasoning_key` names the member that carries reasoning unless it is `reasoning_content`. `native_finish_reason` says that choices have that
 //! member; `tool_call` what tool calls have besides index, id and function, unless it is `"type": "function"`;
-//! `error` is the payload of an error event; `"done": false` says that no `[DONE]` came.
+//! `error` is the payload of an error event, `"error_event": true` says that it was named so; `"done": false` says that no `[DONE]` came.
 
 use crate::json::{Json, Object};
 use crate::protocol::Answer;
 
 use super::assemble::is_padding;
+
+/// The member that says that an error came as an event named `error`, as Groq sends it.
+pub(super) const ERROR_EVENT: &str = "error_event";
 
 /// What a chunk is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

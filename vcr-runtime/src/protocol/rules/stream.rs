@@ -11,6 +11,8 @@ pub(crate) struct StreamReader {
     /// The end marker has come as an event of its own.
     done: bool,
     odd: Option<String>,
+    /// Set where the template can say that an error came as an event named `error`.
+    named_errors: Option<bool>,
 }
 
 impl StreamReader {
@@ -20,7 +22,21 @@ impl StreamReader {
             count: 0,
             done: false,
             odd: None,
+            named_errors: None,
         }
+    }
+
+    /// An event with an `error` member may be named `error`: the caller's template remembers it.
+    pub(crate) fn with_named_errors(self) -> Self {
+        Self {
+            named_errors: Some(false),
+            ..self
+        }
+    }
+
+    /// Whether an error came as an event named `error`.
+    pub(crate) fn has_named_error(&self) -> bool {
+        self.named_errors == Some(true)
     }
 
     /// Takes one event; what it says is appended to `out`. Returns its payload and what was read from it; `None` for end
@@ -67,6 +83,9 @@ impl StreamReader {
         let expected = self.reader.rules().stream.names.as_ref();
         let expected = expected.map(|path| path.get(payload).and_then(Json::as_str));
         match (expected, name) {
+            (None, Some("error")) if self.named_errors.is_some() && payload.get("error").is_some() => {
+                self.named_errors = Some(true);
+            }
             // Payloads render without a name, so that even the telling name `error` is worth a note.
             (None, Some(name)) if name != "message" => self.odd(&format!("is named `{name}`")),
             // A missing name follows from the payload: it is rendered with one, as clients need it.

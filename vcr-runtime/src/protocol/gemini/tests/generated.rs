@@ -73,7 +73,7 @@ fn wire(payloads: &[Json], parameters: &Object) -> Vec<u8> {
     let pieces = payloads
         .iter()
         .enumerate()
-        .map(|(place, payload)| delivery.piece(place, payload));
+        .map(|(place, payload)| delivery.piece(place, payload, None));
     let body: String = pieces.collect();
     (body + delivery.trailer(payloads.len(), None)).into_bytes()
 }

@@ -290,6 +290,23 @@ fn an_event_named_error_needs_no_error_member() {
 }
 
 #[test]
+fn an_event_named_error_is_framed_as_one_again() {
+    let text = "event: error\ndata: {\"error\":{\"message\":\"m\"}}\n\n";
+    let recorded = lossless(&events(text.as_bytes()));
+    assert_eq!(recorded.tail.odd, None);
+    let template = recorded.tail.template.as_ref();
+    assert_eq!(
+        OpenAiChat.frame_as_recorded(&recorded.rendered()[0], template),
+        text
+    );
+    assert!(
+        !OpenAiChat
+            .frame_as_recorded(&recorded.rendered()[0], None)
+            .contains("event:")
+    );
+}
+
+#[test]
 fn an_error_inside_a_choice_is_an_error() {
     let recorded = lossless(&stream(&[
         r#"{"choices":[{"index":0,"delta":{"content":"Par"},"finish_reason":null}]}"#,
