@@ -24,7 +24,6 @@ pub struct Vcr {
 
 impl Vcr {
     /// Starts to describe a session without the attribute.
-    #[must_use]
     pub fn builder() -> VcrBuilder {
         VcrBuilder::new()
     }

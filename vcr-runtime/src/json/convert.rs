@@ -54,7 +54,7 @@ pub(crate) fn to_value(document: &Json) -> Value {
 /// What `serde_json` says: a map key that is no string, or the type's own refusal.
 pub(crate) fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
     let text = serde_json::to_string(value)?;
-    parse(&text).map_err(|error| serde::ser::Error::custom(error))
+    parse(&text).map_err(serde::ser::Error::custom)
 }
 
 impl From<Object> for Vec<(String, Json)> {

@@ -129,14 +129,14 @@ impl Timeline {
             }
             Event::Reasoning { choice, text } => {
                 if !text.is_empty() {
-                    self.frame(choice, at_us, |frame| later_than_reasoning(frame))
+                    self.frame(choice, at_us, later_than_reasoning)
                         .reasoning
                         .get_or_insert_default()
                         .push_str(&text);
                 }
             }
             Event::Signature { choice, text } => {
-                self.frame(choice, at_us, |frame| later_than_reasoning(frame))
+                self.frame(choice, at_us, later_than_reasoning)
                     .reasoning_signature = Some(text);
             }
             Event::Native { choice, block } => {
