@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::sdk::Sdk;
 use crate::upstream::Reply;
 
 /// Names the folder, and makes it an error when it is not there.
@@ -41,16 +42,40 @@ impl Exchange {
         format!("{}/{}#{}", self.folder, self.file, self.index)
     }
 
-    /// Whether it is a chat completion, by its path and not by its folder.
+    /// Whose SDK reads the answer, by its path and not by its folder.
+    ///
+    /// # Panics
+    /// When no SDK has such a path.
     #[must_use]
-    pub fn is_chat(&self) -> bool {
-        self.path.ends_with("/chat/completions")
+    pub fn sdk(&self) -> Sdk {
+        self.route().0
     }
 
-    /// The path before `/chat/completions`; empty for every other protocol.
+    /// The path of the base that a client is configured with; the rest of the path is its own.
     #[must_use]
     pub fn prefix(&self) -> &str {
-        self.path.strip_suffix("/chat/completions").unwrap_or_default()
+        &self.path[..self.route().1]
+    }
+
+    fn route(&self) -> (Sdk, usize) {
+        Sdk::of(&self.path).unwrap_or_else(|| panic!("{}: no SDK asks for {}", self.name(), self.path))
+    }
+
+    /// Whether the body comes in pieces; an error for a stream request does not.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        const STREAMS: [&str; 3] = [
+            "text/event-stream",
+            "application/x-ndjson",
+            "application/vnd.amazon.eventstream",
+        ];
+        self.status == 200 && STREAMS.iter().any(|kind| self.content_type().starts_with(kind))
+    }
+
+    /// What an SDK makes of the recorded answer.
+    #[must_use]
+    pub fn answer(&self) -> Value {
+        self.sdk().read(self.content_type(), &self.body)
     }
 
     /// The content type of the answer.
@@ -65,35 +90,39 @@ impl Exchange {
     pub fn reply(&self) -> Reply {
         let mut reply = Reply::new(self.status, "", self.body.clone());
         reply.headers.clone_from(&self.headers);
-        if self.content_type().starts_with("text/event-stream") {
+        if self.is_stream() {
             reply.length = crate::upstream::Length::Chunked;
         }
         reply
     }
 }
 
-/// Every exchange of these folders, or `None` with a note on stderr where the recordings are not at hand.
+/// Where the recordings are; `None` with a note on stderr where they are not at hand.
 ///
 /// # Panics
-/// When a recording cannot be read, and when the variable is set but names no such folder.
+/// When the variable is set but names no folder.
 #[must_use]
-pub fn load(folders: &[&str]) -> Option<Vec<Exchange>> {
+pub fn root() -> Option<PathBuf> {
     let named = std::env::var_os(VARIABLE).map(PathBuf::from);
     let required = named.is_some();
     let root = named
         .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/real-traffic")));
-    if !root.is_dir() {
-        assert!(
-            !required,
-            "{VARIABLE} names {}, which is no folder",
-            root.display()
-        );
-        eprintln!(
-            "skipped: no real recordings at {}; {VARIABLE} names their folder",
-            root.display()
-        );
-        return None;
+    if root.is_dir() {
+        return Some(root);
     }
+    let shown = root.display();
+    assert!(!required, "{VARIABLE} names {shown}, which is no folder");
+    eprintln!("skipped: no real recordings at {shown}; {VARIABLE} names their folder");
+    None
+}
+
+/// Every exchange of these folders, or `None` where the recordings are not at hand.
+///
+/// # Panics
+/// When a recording cannot be read, and when the variable is set but names no folder.
+#[must_use]
+pub fn load(folders: &[&str]) -> Option<Vec<Exchange>> {
+    let root = root()?;
     let exchanges = folders.iter().flat_map(|folder| {
         let mut files: Vec<PathBuf> = std::fs::read_dir(root.join(folder))
             .unwrap_or_else(|error| panic!("{folder} in {}: {error}", root.display()))
@@ -118,20 +147,27 @@ fn read(folder: &str, file: &Path) -> Vec<Exchange> {
     match kind {
         "exchanges.json" => exchanges(folder, stem, &text),
         "chunks.jsonl" => {
-            let events = text
-                .lines()
-                .filter(|line| !line.is_empty())
-                .map(|line| format!("data: {line}\n\n"));
-            vec![bare(
-                "text/event-stream",
-                events.chain(["data: [DONE]\n\n".to_owned()]).collect(),
-            )]
+            vec![bare("text/event-stream", events(folder, &text))]
         }
         "sse" => vec![bare("text/event-stream", text)],
         "ndjson" => vec![bare("application/x-ndjson", text)],
         "json" => vec![bare("application/json", text)],
         _ => panic!("{} is of no known format", file.display()),
     }
+}
+
+/// The stream whose payloads these lines are, framed as that provider does it.
+fn events(folder: &str, text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.is_empty());
+    if folder == "openai-responses" {
+        let event = |line: &str| {
+            let payload: Value = serde_json::from_str(line).unwrap();
+            format!("event: {}\ndata: {line}\n\n", payload["type"].as_str().unwrap())
+        };
+        return lines.map(event).collect();
+    }
+    let events = lines.map(|line| format!("data: {line}\n\n"));
+    events.chain(["data: [DONE]\n\n".to_owned()]).collect()
 }
 
 /// An exchange whose request was not kept.

@@ -26,6 +26,7 @@
 //! | [`Vcr`] | the session: hands out the ways in below; [`Vcr::builder`] and [`use_cassette`] open one without the attribute |
 //! | [`Vcr::base_url`], [`Vcr::base_url_for`] | a loopback gateway for any HTTP client (feature `gateway`, on by default) |
 //! | [`Client`] | provider-neutral completions, in process, over an [`Upstream`] of your own |
+//! | [`HttpUpstream`], [`fn@completion`], [`fn@completion_stream`] | the same with the built-in upstream: the provider by the model's prefix (feature `gateway`) |
 //! | [`intercept`] | any asynchronous call whose request and answer serialize |
 //! | [`InCassette`] | hands a future over to a session, for threads and runtimes that the test did not start |
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
@@ -41,6 +42,9 @@
 //!
 //! `gateway` (default) brings the loopback server. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
 //! `start_paused` in the attribute.
+
+// Without the gateway nothing speaks HTTP, but what reads and writes it stays one piece.
+#![cfg_attr(not(feature = "gateway"), allow(dead_code, unused_imports))]
 
 #[doc(hidden)]
 pub mod __private;
@@ -65,6 +69,8 @@ pub use front::{
     CallError, Client, Completion, CompletionStream, Delta, InCassette, InterceptError, Reply, Request,
     Upstream, Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
 };
+#[cfg(feature = "gateway")]
+pub use front::{HttpUpstream, completion, completion_stream};
 pub use model::{Frame, FunctionCall, ToolCall, Usage};
 pub use protocol::{Protocol, resolve};
 pub use scope::Scoped;

@@ -1,4 +1,6 @@
 //! The Responses API and embeddings from socket to file and back.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may unwrap as tests do")]
 #![cfg(feature = "gateway")]
 
 use std::io::{BufRead, BufReader, Write};

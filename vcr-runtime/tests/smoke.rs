@@ -1,5 +1,7 @@
 //! The shortest way through the in-process front.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests may unwrap as tests do")]
+
 use vcr_runtime::{Delta, ErrorKind, Failure, Mode, Reply, Request, Vcr};
 
 async fn ask(request: Request) -> Result<Reply, Failure> {

@@ -22,14 +22,6 @@ pub(crate) enum Change {
     },
 }
 
-impl Change {
-    pub(crate) fn path(&self) -> &str {
-        match self {
-            Self::Added { path, .. } | Self::Removed { path } | Self::Changed { path, .. } => path,
-        }
-    }
-}
-
 impl fmt::Display for Change {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -15,11 +15,10 @@ mod testing;
 mod volatile;
 
 pub(crate) use compare::{equivalent, same_request};
-pub(crate) use diff::{Change, diff};
+pub(crate) use diff::diff;
 pub(crate) use fingerprint::{fingerprint, fingerprint_recorded};
-pub(crate) use hash::{canonical_text, from_recorded, request_hash};
-pub(crate) use legacy::{auto_trace_id, flatten_invoker};
+pub(crate) use hash::{from_recorded, request_hash};
+pub(crate) use legacy::auto_trace_id;
 pub(crate) use nearest::nearest;
-pub(crate) use number::{same as same_number, text as number_text};
 pub(crate) use pointer::IgnorePaths;
 pub(crate) use volatile::differs_only_in;

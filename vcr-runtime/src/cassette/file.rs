@@ -23,8 +23,6 @@ pub(crate) enum Chosen<'a> {
 /// A cassette opened for replay.
 #[derive(Debug)]
 pub(crate) struct Cassette {
-    /// The full path of the test that recorded it, where it is known.
-    pub(crate) test: Option<String>,
     pub(crate) take: Take,
 }
 
@@ -92,10 +90,7 @@ impl Cassette {
         };
         let take =
             take_of(&id, document).map_err(|wrong| misfit(path, text, wrong.below(&id).below("traces")))?;
-        Ok(Self {
-            test: outline.test,
-            take,
-        })
+        Ok(Self { take })
     }
 }
 

@@ -10,12 +10,12 @@ mod summary;
 mod version;
 mod whole;
 
+#[cfg(test)]
 pub(crate) use decode::take_of;
+#[cfg(test)]
 pub(crate) use encode::{call_members, take_document};
 pub(crate) use file::{Cassette, Chosen, holds, owner};
 pub(crate) use journal::Journal;
-pub(crate) use same::equal_but_for_ids_and_times;
 pub(crate) use save::{Head, Saved, save, side_path};
 pub use summary::{CallSummary, Summary, summary};
-pub(crate) use version::FormatVersion;
 pub(crate) use whole::{StoredTake, Whole};

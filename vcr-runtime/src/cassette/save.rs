@@ -208,7 +208,7 @@ fn replace(target: &Path, text: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::{Cassette, Chosen};
+    use super::super::file::{Cassette, Chosen, owner};
     use super::*;
     use crate::model::{Call, Frame};
 
@@ -258,7 +258,7 @@ mod tests {
         record(&path, &take("3", "again")).unwrap();
         let cassette = Cassette::open(&path, Chosen::Latest).unwrap();
         assert_eq!(
-            (cassette.take.trace_id.as_str(), cassette.test.as_deref()),
+            (cassette.take.trace_id.as_str(), owner(&path).unwrap().as_deref()),
             ("3", Some("t"))
         );
     }

@@ -25,6 +25,7 @@ pub(crate) enum Key {
     Private,
     RetryAfter,
     KeepTransient,
+    Cross,
 }
 
 /// How a setting is called in each place; empty where it cannot stand.
@@ -37,7 +38,7 @@ struct Names {
 }
 
 /// The table of the documentation, row by row.
-const NAMES: [Names; 17] = [
+const NAMES: [Names; 18] = [
     row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
     row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
     row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
@@ -73,6 +74,7 @@ const NAMES: [Names; 17] = [
     row(Key::Private, "", &[], "private", ""),
     row(Key::RetryAfter, "", &[], "", "retry_after"),
     row(Key::KeepTransient, "", &[], "", "keep_transient"),
+    row(Key::Cross, "", &[], "", "cross"),
 ];
 
 const fn row(

@@ -33,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) cut_retry_after: bool,
     /// Whether a recording keeps the refusals (429, 5xx) that a retry of the same request overcame.
     pub(crate) keep_transient: bool,
+    /// Whether recordings of one protocol answer requests of another.
+    pub(crate) cross: bool,
     /// Whether `CI` is set.
     pub(crate) ci: bool,
 }
@@ -87,6 +89,7 @@ impl Settings {
                 .value(Key::RetryAfter)
                 .is_some_and(|RetryAfter { cut }| cut),
             keep_transient: resolver.value(Key::KeepTransient).unwrap_or(true),
+            cross: resolver.value(Key::Cross).unwrap_or_default(),
             ci: environment.ci(),
         };
         resolver.finish()?;
@@ -273,6 +276,20 @@ mod tests {
         assert!(settings.cut_retry_after && !settings.keep_transient);
         let error = of("retry_after = \"never\"").unwrap_err().to_string();
         assert!(error.contains("retry_after") && error.contains("keep"), "{error}");
+    }
+
+    #[test]
+    fn the_project_and_the_builder_say_whether_protocols_cross() {
+        let project = ProjectFile::parse("cross = true\n", std::path::Path::new("/p/vcr.toml")).unwrap();
+        let cross = |layers: &[&Layer]| {
+            let settings = Settings::resolve(layers, &Environment::default(), &project, Mode::Replay);
+            settings.unwrap().cross
+        };
+        let mut builder = Layer::builder();
+        builder.set(Key::Cross, false);
+        assert!(cross(&[]) && !cross(&[&builder]));
+        assert!(!resolve(&[], &[]).unwrap().cross);
+        assert!(ProjectFile::parse("cross = 3\n", std::path::Path::new("/p/vcr.toml")).is_err());
     }
 
     #[test]

@@ -128,6 +128,15 @@ impl VcrBuilder {
         self.with(Key::KeepTransient, keep)
     }
 
+    /// Whether a recording of one protocol answers requests of another, such as one made by an Anthropic client those of an
+    /// `OpenAI` client. Requests of the same protocol match as ever. Across protocols they match when they ask for the same:
+    /// model, conversation, tools, and every parameter, under whatever name (a token limit only where both state it).
+    /// Blocks that only one provider understands match nothing. The answer is rendered from what was recorded of text,
+    /// reasoning, tool calls, finish reason, usage and failure. Off by default; `cross = true` in `vcr.toml` does the same.
+    pub fn cross(self, cross: bool) -> Self {
+        self.with(Key::Cross, cross)
+    }
+
     /// A policy that may cut answers while they are recorded.
     pub fn breaker(mut self, breaker: impl StreamBreaker) -> Self {
         self.breaker = Some(Arc::new(breaker));

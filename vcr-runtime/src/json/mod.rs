@@ -6,11 +6,14 @@
 mod convert;
 mod number;
 mod parse;
+mod scalar;
 mod value;
 mod write;
 
 pub(crate) use convert::{from_serialize, from_value, to_value};
 pub(crate) use number::Number;
-pub(crate) use parse::{JsonError, Limits, Parser, parse, parse_with};
+pub(crate) use parse::{JsonError, Limits, Parser, parse};
 pub(crate) use value::{Json, Object};
-pub(crate) use write::{compact, escape_into, pretty, pretty_at};
+#[cfg(test)]
+pub(crate) use write::pretty;
+pub(crate) use write::{compact, escape_into, pretty_at};

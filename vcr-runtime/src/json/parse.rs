@@ -62,15 +62,15 @@ pub(crate) fn parse_with(text: &str, limits: Limits) -> Result<Json, JsonError> 
 
 /// A pull parser over one text: build a value, skip it, or walk an object member by member.
 pub(crate) struct Parser<'a> {
-    text: &'a str,
-    at: usize,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
     depth: usize,
     nodes: usize,
     limits: Limits,
 }
 
 /// An error on its way out; the path grows from the inside.
-type Parsed<T> = Result<T, JsonError>;
+pub(super) type Parsed<T> = Result<T, JsonError>;
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str, limits: Limits) -> Self {
@@ -83,12 +83,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Where the parser stands, in bytes from the start.
-    pub(crate) fn offset(&self) -> usize {
-        self.at
-    }
-
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
@@ -109,7 +104,7 @@ impl<'a> Parser<'a> {
     }
 
     #[cold]
-    fn error_at(&self, offset: usize, message: &'static str) -> JsonError {
+    pub(super) fn error_at(&self, offset: usize, message: &'static str) -> JsonError {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let start = before
@@ -361,176 +356,6 @@ impl<'a> Parser<'a> {
             Some(_) => expected,
         })
     }
-
-    /// The text of the number that comes next, checked by the JSON grammar.
-    fn number(&mut self) -> Parsed<&'a str> {
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        let digits = |at: &mut usize| {
-            let from = *at;
-            while bytes.get(*at).is_some_and(u8::is_ascii_digit) {
-                *at += 1;
-            }
-            *at > from
-        };
-        let mut at = start + usize::from(bytes[start] == b'-');
-        let leading_zero = bytes.get(at) == Some(&b'0');
-        let first = at;
-        let mut good = digits(&mut at) && !(leading_zero && at - first > 1);
-        if good && bytes.get(at) == Some(&b'.') {
-            at += 1;
-            good = digits(&mut at);
-        }
-        if good && matches!(bytes.get(at), Some(b'e' | b'E')) {
-            at += 1;
-            if matches!(bytes.get(at), Some(b'+' | b'-')) {
-                at += 1;
-            }
-            good = digits(&mut at);
-        }
-        if !good {
-            return Err(self.error_at(at, "this is not a JSON number"));
-        }
-        self.at = at;
-        Ok(&self.text[start..at])
-    }
-
-    /// Moves to the next byte that is special inside a string.
-    fn plain(&mut self) -> Parsed<u8> {
-        let bytes = self.text.as_bytes();
-        let mut at = self.at;
-        // Long texts first, in strides that compilers turn into vector instructions.
-        while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
-            if chunk.iter().fold(false, |found, byte| found | is_special(*byte)) {
-                break;
-            }
-            at += 32;
-        }
-        loop {
-            let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
-                at = bytes
-                    .len()
-                    .min(at + bytes[at..].iter().take_while(|byte| !is_special(**byte)).count());
-                break;
-            };
-            // Eight bytes at a time. The lowest mark is exact; those above it may not be.
-            let marks = special(u64::from_le_bytes(*chunk));
-            if marks != 0 {
-                at += marks.trailing_zeros() as usize / 8;
-                break;
-            }
-            at += 8;
-        }
-        match bytes.get(at) {
-            Some(&byte @ (b'"' | b'\\')) => {
-                self.at = at;
-                Ok(byte)
-            }
-            Some(_) => Err(self.error_at(at, "a control character in a string must be escaped")),
-            None => Err(self.error_at(at, "the document ends inside a string (was the file cut?)")),
-        }
-    }
-
-    fn skip_string(&mut self) -> Parsed<()> {
-        self.at += 1;
-        loop {
-            if self.plain()? == b'"' {
-                self.at += 1;
-                return Ok(());
-            }
-            self.escape()?;
-        }
-    }
-
-    fn string(&mut self) -> Parsed<String> {
-        self.at += 1;
-        let start = self.at;
-        if self.plain()? == b'"' {
-            let text = self.text[start..self.at].to_owned();
-            self.at += 1;
-            return Ok(text);
-        }
-        let mut out = self.text[start..self.at].to_owned();
-        loop {
-            out.push(self.escape()?);
-            let start = self.at;
-            let stop = self.plain()?;
-            out.push_str(&self.text[start..self.at]);
-            if stop == b'"' {
-                self.at += 1;
-                return Ok(out);
-            }
-        }
-    }
-
-    /// The character of the escape that stands here.
-    fn escape(&mut self) -> Parsed<char> {
-        let start = self.at;
-        self.at += 1;
-        let character = match self.peek() {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => return self.unicode(start),
-            _ => return Err(self.error_at(start, "this is not a JSON escape")),
-        };
-        self.at += 1;
-        Ok(character)
-    }
-
-    fn unicode(&mut self, start: usize) -> Parsed<char> {
-        self.at += 1;
-        let first = self.hex()?;
-        if !(0xd800..0xe000).contains(&first) {
-            return char::from_u32(first).ok_or_else(|| self.error_at(start, "this is not a JSON escape"));
-        }
-        let pair = "a surrogate escape needs its other half";
-        if first >= 0xdc00 || !self.text[self.at..].starts_with("\\u") {
-            return Err(self.error_at(start, pair));
-        }
-        self.at += 2;
-        let second = self.hex()?;
-        if !(0xdc00..0xe000).contains(&second) {
-            return Err(self.error_at(start, pair));
-        }
-        char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00))
-            .ok_or_else(|| self.error_at(start, pair))
-    }
-
-    fn hex(&mut self) -> Parsed<u32> {
-        let digits = self
-            .text
-            .as_bytes()
-            .get(self.at..self.at + 4)
-            .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-            .ok_or_else(|| self.error("expected four hexadecimal digits"))?;
-        let value = digits.iter().fold(0, |sum, digit| {
-            sum * 16 + char::from(*digit).to_digit(16).unwrap_or_default()
-        });
-        self.at += 4;
-        Ok(value)
-    }
-}
-
-/// Without branches, so that strides of it vectorise.
-fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
-}
-
-/// Marks the bytes of eight that are a quote, a backslash or below 0x20, in their high bits.
-fn special(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let quote = zero(word ^ (ONES * 0x22));
-    let backslash = zero(word ^ (ONES * 0x5c));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote | backslash | control) & HIGH
 }
 
 #[cold]

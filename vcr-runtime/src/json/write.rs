@@ -12,6 +12,7 @@ pub(crate) fn compact(document: &Json) -> String {
 const MAX_NUMBER_LINES: usize = 8;
 
 /// The document as cassettes are written: two spaces, non-ASCII as is, long lists of numbers on one line, no final newline.
+#[cfg(test)]
 pub(crate) fn pretty(document: &Json) -> String {
     let mut out = String::with_capacity(256);
     pretty_at(document, 0, &mut out);

@@ -33,6 +33,39 @@ impl Call {
     pub(crate) fn ended_us(&self) -> Option<u64> {
         Some(self.started_us? + self.metrics.map_or(0, |metrics| metrics.total_us))
     }
+
+    /// Whether it was recorded in another protocol than this, and says something that can be rendered into it.
+    pub(crate) fn is_of_another_protocol(&self, protocol: &str) -> bool {
+        let recorded = self.request.protocol.as_deref();
+        let renderable = !self.frames.is_empty() || self.boundary.is_some();
+        renderable && recorded.is_some_and(|recorded| recorded != protocol)
+    }
+
+    /// The call without what only its own protocol understands. No time is lost with what goes.
+    pub(crate) fn for_another_protocol(mut self) -> Self {
+        let mut late = 0;
+        let all = std::mem::take(&mut self.frames);
+        for mut frame in all {
+            frame.native = None;
+            frame.native_finish_reason = None;
+            frame.reasoning_signature = None;
+            frame.delta_us += std::mem::take(&mut late);
+            if frame.is_blank() {
+                late = frame.delta_us;
+            } else {
+                self.frames.push(frame);
+            }
+        }
+        if let Some(usage) = &mut self.usage {
+            usage.details = Object::new();
+        }
+        if let Some(head) = &mut self.http {
+            head.headers.clear();
+        }
+        self.template = None;
+        self.raw = None;
+        self
+    }
 }
 
 /// A request as the file has it. Written by hand it may lack any of its members.
@@ -145,5 +178,40 @@ impl BoundaryKind {
             .iter()
             .find(|(_, name)| *name == text)
             .map(|(kind, _)| *kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_protocol_cannot_say_goes_and_its_time_stays() {
+        let opaque = Frame {
+            delta_us: 5,
+            native: Some(Json::Null),
+            ..Frame::default()
+        };
+        let text = Frame {
+            delta_us: 7,
+            chunk: "a".to_owned(),
+            native_finish_reason: Some("end_turn".to_owned()),
+            ..Frame::default()
+        };
+        let mut call = Call {
+            frames: vec![opaque, text],
+            template: Some(Json::Null),
+            ..Call::default()
+        };
+        call.request.protocol = Some("anthropic-messages".to_owned());
+        assert!(
+            call.is_of_another_protocol("openai-chat") && !call.is_of_another_protocol("anthropic-messages")
+        );
+        let call = call.for_another_protocol();
+        assert_eq!((call.frames.len(), call.frames[0].delta_us), (1, 12));
+        assert_eq!(
+            (call.frames[0].native_finish_reason.as_ref(), call.template),
+            (None, None)
+        );
     }
 }

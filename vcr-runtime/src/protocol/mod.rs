@@ -1,5 +1,6 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
+mod alike;
 mod anthropic;
 mod bedrock;
 mod common;
@@ -9,6 +10,7 @@ mod framing;
 mod gemini;
 mod json_array;
 mod ndjson;
+mod neutral;
 mod ollama;
 mod openai_chat;
 mod openai_embeddings;
@@ -24,11 +26,12 @@ mod testing;
 mod usage_slot;
 mod wire;
 
+pub(crate) use alike::{asks_alike, level};
 pub(crate) use custom::Providers;
 pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;
 pub use paths::resolve;
 pub(crate) use plain::plain_request;
 pub use registry::Protocol;
-pub(crate) use registry::{find, provider_of, recognise, wires};
+pub(crate) use registry::{find, provider_of, recognise};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

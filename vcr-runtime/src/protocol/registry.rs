@@ -98,20 +98,6 @@ impl Protocol {
     pub(crate) fn provider(self) -> &'static str {
         self.entry().provider
     }
-
-    /// The protocol of a gateway path such as `/openai/v1/chat/completions`, and the path below the upstream's base.
-    pub(crate) fn route(path: &str) -> Option<(Self, &str)> {
-        let path = path.strip_prefix('/')?;
-        PROTOCOLS.iter().find_map(|entry| {
-            let below = path.strip_prefix(entry.prefix)?;
-            (below.is_empty() || below.starts_with('/')).then_some((entry.protocol, below))
-        })
-    }
-}
-
-/// Every wire format that can be read and written.
-pub(crate) fn wires() -> &'static [&'static dyn Wire] {
-    WIRES
 }
 
 /// The wire format that cassettes call `name`.
@@ -179,29 +165,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gateway_path_names_protocol_and_upstream_path() {
-        let routed = Protocol::route("/openai/v1/chat/completions");
-        assert_eq!(routed, Some((Protocol::OpenAi, "/chat/completions")));
-        assert_eq!(Protocol::route("/openai/v1"), Some((Protocol::OpenAi, "")));
-        assert_eq!(Protocol::route("/openai/v12/x"), None);
-        assert_eq!(Protocol::route("openai/v1/x"), None);
-        assert_eq!(Protocol::route("/up/0/chat/completions"), None);
-    }
-
-    #[test]
     fn every_protocol_has_its_row() {
         for protocol in Protocol::all() {
             assert_eq!(protocol.entry().protocol, protocol);
             assert!(!protocol.upstream().ends_with('/'));
             assert!(!protocol.provider().is_empty());
-            let path = format!("/{}/x", protocol.prefix());
-            assert_eq!(Protocol::route(&path), Some((protocol, "/x")));
+            let others = Protocol::all().filter(|other| *other != protocol);
+            assert!(
+                !others
+                    .map(Protocol::prefix)
+                    .any(|prefix| prefix == protocol.prefix())
+            );
         }
     }
 
     #[test]
     fn wires_are_found_by_their_names() {
-        for wire in wires() {
+        for wire in WIRES {
             assert_eq!(find(wire.name()).map(Wire::name), Some(wire.name()));
         }
         assert!(find("telepathy").is_none());

@@ -311,3 +311,15 @@ fn unary_row(wire: &dyn Wire, name: String, status: u16, body: &str) -> Row {
         difference: difference(&wire.comparable(&document), &wire.comparable(&rendered), ""),
     }
 }
+
+/// A provider-neutral request, as [`crate::Request`] makes it, from the body of a chat completion.
+pub(crate) fn neutral(body: &str) -> crate::model::CanonicalRequest {
+    let http = HttpRequest {
+        method: "POST",
+        path: "/chat/completions",
+        query: "",
+        body: body.as_bytes(),
+    };
+    let wire = super::find("openai-chat").expect("chat completions are built in");
+    wire.request(&http).expect("the body is one of chat completions")
+}

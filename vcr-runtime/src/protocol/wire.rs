@@ -1,5 +1,6 @@
 //! The seam between a provider's wire format and the canonical form. Everything a protocol knows is behind it.
 
+use super::neutral::{Ask, Unsayable};
 use crate::json::{Json, Object};
 use crate::model::{Boundary, CanonicalRequest, Frame, HttpHead, Usage};
 
@@ -156,6 +157,20 @@ pub(crate) trait Wire: Sync + Send {
 
     /// The request body that [`request`](Self::request) reads back to the same request.
     fn rebuild(&self, request: &CanonicalRequest) -> Json;
+
+    /// What asks this provider for what a provider-neutral request (in the shape of chat completions) says.
+    ///
+    /// # Errors
+    /// The protocol cannot say it.
+    fn ask(&self, _request: &CanonicalRequest) -> Result<Ask, Unsayable> {
+        let why = format!("the protocol `{}` has no form of a neutral request", self.name());
+        Err(Unsayable::new(why))
+    }
+
+    /// The request in the form in which requests of different protocols are compared; `None` where it has none.
+    fn neutral(&self, _request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        None
+    }
 
     /// How a streamed answer of this content type is framed; `None` when the answer is unary.
     fn framing(&self, content_type: Option<&str>) -> Option<Framing>;

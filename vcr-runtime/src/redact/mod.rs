@@ -14,7 +14,6 @@ mod stream;
 mod strings;
 
 pub(crate) use redactor::Redactor;
-pub(crate) use scan::Hit;
 
 /// What stands where a secret stood.
 pub(crate) const PLACEHOLDER: &str = "[REDACTED]";

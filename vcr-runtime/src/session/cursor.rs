@@ -7,6 +7,7 @@ use crate::canon::{self, IgnorePaths};
 use crate::config::Matching;
 use crate::error::Error;
 use crate::model::{Call, CanonicalRequest, RecordedRequest, Take};
+use crate::protocol::{Providers, asks_alike, level};
 use crate::redact::Redactor;
 
 /// A take being played.
@@ -22,6 +23,8 @@ pub(crate) struct Cursor {
     strict: HashMap<u64, VecDeque<usize>>,
     /// Calls not yet taken that were written by hand and are compared on the members they have.
     loose: Vec<usize>,
+    /// What compares requests of different protocols, and the form of each key; only where they may match.
+    across: Option<Across>,
     order: PartialOrder,
     /// Which request, counted from 1, took each call.
     taken: Vec<Option<usize>>,
@@ -53,6 +56,7 @@ impl Cursor {
             prints: Vec::with_capacity(take.calls.len()),
             strict: HashMap::with_capacity(take.calls.len()),
             loose: Vec::new(),
+            across: None,
             served: 0,
         };
         for (index, call) in take.calls.into_iter().enumerate() {
@@ -69,6 +73,28 @@ impl Cursor {
             cursor.calls.push(Some(Arc::new(call)));
         }
         cursor
+    }
+
+    /// Lets calls of other protocols answer too.
+    pub(crate) fn cross(&mut self, providers: Providers) {
+        let forms = self.keys.iter().map(|key| form(&providers, key)).collect();
+        self.across = Some(Across { providers, forms });
+    }
+
+    /// A key and a request of different protocols in the form in which they are compared.
+    pub(crate) fn forms(
+        &self,
+        index: usize,
+        live: &CanonicalRequest,
+    ) -> Option<(CanonicalRequest, CanonicalRequest)> {
+        if self.keys[index].protocol.as_ref() == Some(&live.protocol) {
+            return None;
+        }
+        let across = self.across.as_ref()?;
+        let mut recorded = across.forms.get(index)?.clone()?;
+        let mut live = across.providers.neutral(live)?;
+        level(&mut recorded, &mut live);
+        Some((recorded, live))
     }
 
     /// How many calls the take has.
@@ -139,24 +165,36 @@ impl Cursor {
         let loose = self.loose.iter().find(same);
         match (strict, loose) {
             (Some(strict), Some(loose)) => Some(*strict.min(loose)),
+            (None, None) => self.alike(live).find(|index| self.taken[*index].is_none()),
             (found, None) | (None, found) => found.copied(),
         }
     }
 
+    /// The calls of other protocols that answer the request, taken ones too.
+    fn alike(&self, live: &CanonicalRequest) -> impl Iterator<Item = usize> + '_ {
+        let across = self.across.as_ref();
+        let form = across.and_then(|across| across.providers.neutral(live));
+        let forms = across.map_or(&[][..], |across| &across.forms);
+        let protocol = live.protocol.clone();
+        forms.iter().enumerate().filter_map(move |(index, recorded)| {
+            let other = self.keys[index].protocol.as_ref() != Some(&protocol);
+            let alike = asks_alike(recorded.as_ref()?, form.as_ref()?);
+            (other && alike).then_some(index)
+        })
+    }
+
     fn why_not(&self, live: &CanonicalRequest) -> NotTaken {
-        let mut equal = self
-            .keys
-            .iter()
-            .enumerate()
-            .filter(|(_, key)| canon::same_request(key, live));
-        match equal
-            .next()
-            .and_then(|(index, _)| Some((index, self.taken[index]?)))
-        {
+        let keys = self.keys.iter().enumerate();
+        let mut equal: Vec<usize> = keys
+            .filter(|(_, key)| canon::same_request(key, live))
+            .map(|(index, _)| index)
+            .collect();
+        equal.extend(self.alike(live));
+        match equal.first().and_then(|call| Some((*call, self.taken[*call]?))) {
             Some((call, by)) => NotTaken::Exhausted {
                 call,
                 by,
-                equal: equal.count() + 1,
+                equal: equal.len(),
             },
             None => NotTaken::Unknown,
         }
@@ -175,6 +213,24 @@ impl Cursor {
             self.loose.remove(position);
         }
     }
+}
+
+#[derive(Debug)]
+struct Across {
+    providers: Providers,
+    /// `None` for requests that have no such form.
+    forms: Vec<Option<CanonicalRequest>>,
+}
+
+/// The form of a recorded request; those written by hand have one when they have all members.
+fn form(providers: &Providers, key: &RecordedRequest) -> Option<CanonicalRequest> {
+    providers.neutral(&CanonicalRequest {
+        protocol: key.protocol.clone()?,
+        model: key.model.clone()?,
+        provider: String::new(),
+        messages: key.messages.clone()?,
+        parameters: key.parameters.clone()?,
+    })
 }
 
 /// The order of a recording: A came before B when A had ended before B started.

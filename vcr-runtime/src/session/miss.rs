@@ -142,14 +142,18 @@ fn nearest(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, line: &mut imp
     );
     let mut live = live.clone();
     tape.ignore.apply(&mut live);
-    let changes = canon::diff(key, &live);
+    // Spellings of two protocols differ everywhere; what counts is what they ask for.
+    let forms = cursor.forms(index, &live);
+    let forms = forms.map(|(key, live)| (RecordedRequest::recorded(key, String::new()), live));
+    let (key, live) = forms.as_ref().map_or((key, &live), |(key, live)| (key, live));
+    let changes = canon::diff(key, live);
     for change in changes.iter().take(LINES) {
         line("", &change.to_string());
     }
     if changes.len() > LINES {
         line("", &format!("and {} more differences", changes.len() - LINES));
     }
-    if let Some(what) = canon::differs_only_in(&changes, key, &live) {
+    if let Some(what) = canon::differs_only_in(&changes, key, live) {
         line(
             "hint",
             &format!(

@@ -26,11 +26,7 @@ pub(crate) struct Played {
 impl Played {
     /// The pace of the answer, counted from now. `steps` is how many chaos draws may be needed.
     pub(crate) fn pace(&self, steps: usize) -> Pace {
-        let factor = match self.settings.speed {
-            Speed::Max => 0.0,
-            Speed::Real => 1.0,
-            Speed::Factor(factor) => 1.0 / factor,
-        };
+        let factor = self.settings.speed.time_factor();
         let extra = match self.settings.chaos {
             Chaos::None => Vec::new(),
             Chaos::Fixed(latency) => vec![latency],

@@ -49,6 +49,8 @@ pub(crate) fn keep(
         IncludeRaw::Auto => loss.is_some(),
     };
     match (wanted, loss) {
+        // What the call's own note says is not said twice.
+        (false, Some(_)) if call.note.is_some() => note(call, "without the raw layer this is lost"),
         (false, Some(loss)) => note(call, &format!("without the raw layer this is lost: {loss}")),
         (false, None) => {}
         (true, loss) => {
@@ -133,16 +135,29 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evi
             (wire.assemble(&chunks), wire.assemble(&rendered))
         }
     };
-    first_difference(&wired, &rendered, String::new())
+    let mut lost = Vec::new();
+    differences(&wired, &rendered, String::new(), &mut lost);
+    told(&lost)
 }
 
-/// The path of the first member in which two documents differ.
-fn first_difference(wired: &Json, rendered: &Json, path: String) -> Option<String> {
+/// As many as a person reads, and how many more there are.
+fn told(lost: &[String]) -> Option<String> {
+    const SHOWN: usize = 8;
+    let mut text = lost.get(..SHOWN).unwrap_or(lost).join(", ");
+    if lost.len() > SHOWN {
+        text.push_str(&format!(" and {} more", lost.len() - SHOWN));
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// The paths of all members in which two documents differ.
+fn differences(wired: &Json, rendered: &Json, path: String, lost: &mut Vec<String>) {
     if crate::canon::equivalent(wired, rendered) {
-        return None;
+        return;
     }
     match (wired, rendered) {
         (Json::Object(a), Json::Object(b)) => {
+            let before = lost.len();
             for (key, value) in a.iter() {
                 let path = if path.is_empty() {
                     key.clone()
@@ -150,26 +165,23 @@ fn first_difference(wired: &Json, rendered: &Json, path: String) -> Option<Strin
                     format!("{path}.{key}")
                 };
                 match b.get(key) {
-                    None => return Some(format!("`{path}` has no canonical form")),
-                    Some(other) => {
-                        if let Some(found) = first_difference(value, other, path) {
-                            return Some(found);
-                        }
-                    }
+                    None => lost.push(format!("`{path}` has no canonical form")),
+                    Some(other) => differences(value, other, path, lost),
                 }
             }
-            let added = b.iter().find(|(key, _)| a.get(key).is_none());
-            Some(added.map_or_else(
-                || format!("`{path}`"),
-                |(key, _)| format!("`{path}` would gain `{key}`"),
-            ))
+            for (key, _) in b.iter().filter(|(key, _)| a.get(key).is_none()) {
+                lost.push(format!("`{path}` would gain `{key}`"));
+            }
+            if lost.len() == before {
+                lost.push(format!("`{path}`"));
+            }
         }
-        (Json::Array(a), Json::Array(b)) if a.len() == b.len() => a
-            .iter()
-            .zip(b)
-            .enumerate()
-            .find_map(|(index, (a, b))| first_difference(a, b, format!("{path}[{index}]"))),
-        _ => Some(format!("`{path}` differs")),
+        (Json::Array(a), Json::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                differences(a, b, format!("{path}[{index}]"), lost);
+            }
+        }
+        _ => lost.push(format!("`{path}` differs")),
     }
 }
 

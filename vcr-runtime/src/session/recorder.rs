@@ -269,6 +269,7 @@ pub(crate) fn micros(duration: std::time::Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tape::Comparison;
     use super::*;
     use crate::canon::IgnorePaths;
     use crate::cassette::{Cassette, Chosen};
@@ -298,8 +299,11 @@ mod tests {
             Role::Record,
             None,
             label,
-            Arc::new(redactor),
-            IgnorePaths::default(),
+            Comparison {
+                redactor: Arc::new(redactor),
+                ignore: IgnorePaths::default(),
+                cross: None,
+            },
             &mut Vec::new(),
         );
         let tape = Arc::new(tape.unwrap());

@@ -9,7 +9,7 @@ use super::ledger::Ledger;
 use super::miss::{self, Where};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
-use super::tape::{Found, Label, Role, Tape, Tapes};
+use super::tape::{Comparison, Found, Label, Role, Tape, Tapes};
 use crate::canon::{self, IgnorePaths};
 use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
@@ -52,6 +52,10 @@ pub(crate) struct Session {
 }
 
 /// What a front has to do with a call.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "made once a call and taken apart at once; a box would cost more"
+)]
 #[derive(Debug)]
 pub(crate) enum Turn {
     /// Pass it through and keep nothing.
@@ -197,6 +201,12 @@ impl Session {
         match tape.find(request, matching, servable) {
             Ok(Found::Play(index, call)) => {
                 self.ledger().served += 1;
+                let call = match wire {
+                    Some(_) if call.is_of_another_protocol(&request.protocol) => {
+                        Arc::new(Arc::unwrap_or_clone(call).for_another_protocol())
+                    }
+                    _ => call,
+                };
                 let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));
                 Ok(Turn::Replay(Played {
                     call,
@@ -306,17 +316,13 @@ impl Session {
             filter: self.place.filter(),
         };
         let pin = pin(settings, &label.scenario, &path)?;
-        let ignore = IgnorePaths::parse(&settings.ignore)?;
+        let comparison = Comparison {
+            redactor: Arc::clone(&self.redactor),
+            ignore: IgnorePaths::parse(&settings.ignore)?,
+            cross: settings.cross.then(|| self.providers.clone()),
+        };
         let mut notes = Vec::new();
-        let tape = Tape::open(
-            path.clone(),
-            role,
-            pin.as_deref(),
-            label,
-            Arc::clone(&self.redactor),
-            ignore,
-            &mut notes,
-        )?;
+        let tape = Tape::open(path.clone(), role, pin.as_deref(), label, comparison, &mut notes)?;
         let tape = Arc::new(tape);
         tapes.insert((path, role), Arc::clone(&tape));
         let mut ledger = self.ledger();

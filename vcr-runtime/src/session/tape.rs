@@ -12,6 +12,7 @@ use crate::cassette::{self, Cassette, Chosen, Head, Journal, Saved};
 use crate::config::Matching;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
+use crate::protocol::Providers;
 use crate::redact::Redactor;
 
 /// What a tape is for. `auto` is decided when the tape is opened, so it is none of these.
@@ -31,6 +32,15 @@ pub(crate) struct Label {
     pub(crate) test: Option<String>,
     /// What `cargo test` takes to run that test alone; for advice.
     pub(crate) filter: String,
+}
+
+/// How requests are compared.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) ignore: IgnorePaths,
+    /// The protocols whose requests may answer one another; `None` where each answers its own.
+    pub(crate) cross: Option<Providers>,
 }
 
 /// An open cassette.
@@ -90,25 +100,24 @@ impl Tape {
         role: Role,
         pin: Option<&str>,
         label: Label,
-        redactor: Arc<Redactor>,
-        ignore: IgnorePaths,
+        comparison: Comparison,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
         let cursor = match role {
             Role::Record => None,
             Role::Replay => {
                 let cassette = open_for_replay(&path, pin, &label)?;
-                Some(Self::cursor(cassette, &redactor, &ignore))
+                Some(Self::cursor(cassette, &comparison))
             }
             Role::New if path.exists() => {
                 let cassette = open_for_replay(&path, pin, &label)?;
-                Some(Self::cursor(cassette, &redactor, &ignore))
+                Some(Self::cursor(cassette, &comparison))
             }
             Role::New => None,
         };
         let recording = match role {
             Role::Replay => None,
-            Role::Record | Role::New => Some(TapeRecording::open(&path, &label, &redactor, notes)?),
+            Role::Record | Role::New => Some(TapeRecording::open(&path, &label, &comparison.redactor, notes)?),
         };
         let trace_id = match (&cursor, &recording) {
             (Some((id, _)), _) => id.clone(),
@@ -120,18 +129,20 @@ impl Tape {
             path,
             role,
             label,
-            redactor,
-            ignore,
+            redactor: comparison.redactor,
+            ignore: comparison.ignore,
             trace_id,
             state: Mutex::new(State { cursor, recording }),
         })
     }
 
-    fn cursor(cassette: Cassette, redactor: &Redactor, ignore: &IgnorePaths) -> (String, Cursor) {
-        (
-            cassette.take.trace_id.clone(),
-            Cursor::new(cassette.take, redactor, ignore),
-        )
+    fn cursor(cassette: Cassette, comparison: &Comparison) -> (String, Cursor) {
+        let trace_id = cassette.take.trace_id.clone();
+        let mut cursor = Cursor::new(cassette.take, &comparison.redactor, &comparison.ignore);
+        if let Some(providers) = &comparison.cross {
+            cursor.cross(providers.clone());
+        }
+        (trace_id, cursor)
     }
 
     pub(crate) fn redactor(&self) -> &Redactor {

@@ -9,14 +9,16 @@ fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
         filter: String::new(),
     };
     let mut notes = Vec::new();
-    let ignore = IgnorePaths::default();
     let tape = Tape::open(
         path.to_owned(),
         Role::Record,
         None,
         label,
-        Arc::new(redactor),
-        ignore,
+        Comparison {
+            redactor: Arc::new(redactor),
+            ignore: IgnorePaths::default(),
+            cross: None,
+        },
         &mut notes,
     )?;
     Ok((tape, notes))

@@ -2,12 +2,16 @@
 
 mod answer;
 mod client;
+#[cfg(feature = "gateway")]
+mod http;
 mod request;
 mod stream;
 mod upstream;
 
 pub use answer::{CallError, Completion};
 pub use client::Client;
+#[cfg(feature = "gateway")]
+pub use http::{HttpUpstream, completion, completion_stream};
 pub use request::Request;
 pub use stream::CompletionStream;
 pub use upstream::{Delta, Reply, Upstream};

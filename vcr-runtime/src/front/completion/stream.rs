@@ -202,7 +202,7 @@ impl Live {
             match step {
                 Some(Ok(event)) => self.take(event),
                 Some(Err(failure)) => {
-                    self.end(Ending::Failed(failure.to_wire()), Some(failure.into()), usage)
+                    self.end(Ending::Failed(failure.to_wire()), Some(failure.into()), usage);
                 }
                 None => self.end(Ending::Clean { complete: true }, None, usage),
             }

@@ -105,24 +105,36 @@ fn client(direct: bool) -> reqwest::Result<&'static Client> {
     static DIRECT: OnceCell<Client> = OnceCell::new();
     let cell = if direct { &DIRECT } else { &PROXIED };
     cell.get_or_try_init(|| {
-        // Features of reqwest that somebody else in the build turns on must not change what is recorded.
-        let builder = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .no_gzip()
-            .no_brotli()
-            .no_deflate()
-            .no_zstd()
-            .http1_only()
-            .tcp_nodelay(true)
+        let builder = plain_client(direct)
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE_TIMEOUT);
         if direct {
             // Mock servers close connections without a word, and a new one costs nothing on this machine.
-            builder.no_proxy().pool_max_idle_per_host(0).build()
+            builder.pool_max_idle_per_host(0).build()
         } else {
             builder.build()
         }
     })
+}
+
+/// A client that hands answers on as they are. `direct` ones pass every proxy by.
+pub(in crate::front) fn plain_client(direct: bool) -> reqwest::ClientBuilder {
+    // Features of reqwest that somebody else in the build turns on must not change what is recorded.
+    let builder = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd()
+        .http1_only()
+        .tcp_nodelay(true);
+    if direct { builder.no_proxy() } else { builder }
+}
+
+/// The class of a transport fault and its message, which names no URL.
+pub(in crate::front) fn transport_fault(error: reqwest::Error) -> (&'static str, String) {
+    let failure = Failure::of(error);
+    (failure.error_type, failure.message)
 }
 
 fn bad_gateway(upstream: &Upstream, mut tee: Tee, failure: Failure) -> Response<Reply> {

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Headers that concern one connection only (RFC 9110 7.6.1), and those that HTTP software treats so.
-pub(super) fn is_hop_by_hop(name: &str) -> bool {
+pub(in crate::front) fn is_hop_by_hop(name: &str) -> bool {
     matches!(
         name,
         "connection"

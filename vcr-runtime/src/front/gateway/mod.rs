@@ -14,5 +14,8 @@ mod tee;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::front) use forward::{plain_client, transport_fault};
+pub(in crate::front) use headers::is_hop_by_hop;
 pub(crate) use proxy::check_proxies;
+pub(in crate::front) use route::{check_base, is_loopback};
 pub(crate) use server::Gateway;

@@ -96,12 +96,17 @@ pub(super) fn is_ours(host: &str, port: u16) -> bool {
 }
 
 /// Whether the host of a URL is this machine, so that no proxy may stand in between.
-pub(super) fn is_loopback(host: &str) -> bool {
+pub(in crate::front) fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match bare.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
         Err(_) => bare == "localhost" || bare.ends_with(".localhost"),
     }
+}
+
+/// The base URL in the form that paths can be appended to.
+pub(in crate::front) fn check_base(base: &str) -> Result<String> {
+    parse_base(base).map(|upstream| upstream.base)
 }
 
 fn parse_base(base: &str) -> Result<Upstream> {

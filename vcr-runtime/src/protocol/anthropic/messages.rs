@@ -1,9 +1,10 @@
 use crate::json::{Json, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::MessagesDecoder;
-use super::{assemble, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "anthropic-messages";
@@ -29,6 +30,14 @@ impl Wire for Messages {
 
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(request)
+    }
+
+    fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
+        ask::ask(request)
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        neutral::neutral(request)
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

@@ -1,10 +1,12 @@
 //! Anthropic Messages.
 
+mod ask;
 mod assemble;
 mod blocks;
 mod decode;
 mod error;
 mod messages;
+mod neutral;
 mod render;
 mod request;
 mod shape;

@@ -60,10 +60,10 @@ impl Reading {
     }
 
     fn body(&mut self, body: &Json, out: &mut Vec<Event>) {
-        self.content(
-            body.get("content").and_then(Json::as_array).unwrap_or_default(),
-            out,
-        );
+        match body.get("content").and_then(Json::as_array) {
+            Some(content) => self.content(content, out),
+            None => self.odd = Some("has no content".to_owned()),
+        }
         let mut end = Vec::new();
         if let Some(reason) = body.get("stop_reason") {
             let delta = [("stop_reason".to_owned(), reason.clone())];

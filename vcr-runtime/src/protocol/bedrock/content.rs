@@ -40,6 +40,18 @@ fn known(block: &Json) -> Option<Json> {
     }
 }
 
+/// What is odd about a block of a known kind whose value is of another type than always.
+pub(super) fn wrong_type(block: &Json) -> Option<String> {
+    let wrong = |name: &str, fits: fn(&Json) -> bool| {
+        let value = block.get(name).filter(|value| !fits(value))?;
+        Some(format!("has a block whose `{name}` is {}", value.kind()))
+    };
+    let is_object = |value: &Json| value.as_object().is_some();
+    wrong("text", |value| value.as_str().is_some())
+        .or_else(|| wrong("toolUse", is_object))
+        .or_else(|| wrong("reasoningContent", is_object))
+}
+
 /// The inverse of [`to_messages`]; `None` for blocks of Anthropic's that Converse does not have.
 pub(super) fn from_messages(block: Json) -> Option<Json> {
     let word = block

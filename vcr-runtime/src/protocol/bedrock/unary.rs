@@ -7,7 +7,7 @@ use crate::protocol::anthropic;
 use crate::protocol::rules::Reader;
 use crate::protocol::{Answer, Event, Tail};
 
-use super::content::{from_messages, object, to_messages};
+use super::content::{from_messages, object, to_messages, wrong_type};
 use super::words::{RULES, native_reason, write_usage};
 
 const BODY: &str = "converse";
@@ -25,12 +25,17 @@ pub(super) fn read(status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
         return tail(template, None);
     }
     let mut slots = body.clone();
-    if let Some(content @ Json::Array(_)) = content_of(&mut slots) {
-        let blocks = content.as_array().unwrap_or_default();
-        let blocks: Vec<Json> = blocks.iter().map(to_messages).collect();
-        anthropic::read_content(&blocks, &mut template, out);
-        *content = CONTENT.into();
-    }
+    let odd = match content_of(&mut slots) {
+        Some(content @ Json::Array(_)) => {
+            let blocks = content.as_array().unwrap_or_default();
+            let odd = blocks.iter().find_map(wrong_type);
+            let blocks: Vec<Json> = blocks.iter().map(to_messages).collect();
+            anthropic::read_content(&blocks, &mut template, out);
+            *content = CONTENT.into();
+            odd
+        }
+        _ => Some("has no content".to_owned()),
+    };
     let mut reader = Reader::new(&RULES);
     let reading = reader.body(status, body, out);
     if let Some(members) = slots.as_object_mut() {
@@ -44,7 +49,8 @@ pub(super) fn read(status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
         }
     }
     template.push(BODY, slots);
-    tail(template, reading.odd.map(|odd| format!("the body {odd}")))
+    let odd = reading.odd.or(odd);
+    tail(template, odd.map(|odd| format!("the body {odd}")))
 }
 
 fn tail(template: Object, odd: Option<String>) -> Tail {

@@ -11,7 +11,8 @@ use super::table::{self, Dialect};
 use super::wire::CustomWire;
 
 /// Names that cassettes have for other things.
-const RESERVED: [&str; 3] = [PLAIN, "completion", "intercept"];
+const RESERVED: [&str; 3] = [PLAIN, COMPLETION, "intercept"];
+const COMPLETION: &str = "completion";
 
 /// The wires that a project knows: the built-in ones and its own.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,17 @@ impl Providers {
     pub(crate) fn find(&self, name: &str) -> Option<&'static dyn Wire> {
         let own = self.0.iter().find(|wire| wire.name == name);
         own.map_or_else(|| find(name), |wire| Some(*wire))
+    }
+
+    /// A request in the form in which requests of different protocols are compared.
+    pub(crate) fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        // Completions in process have the shape of chat completions.
+        let name = if request.protocol == COMPLETION {
+            openai_chat::NAME
+        } else {
+            &request.protocol
+        };
+        self.find(name)?.neutral(request)
     }
 
     /// Whose request it is that goes to the upstream `base`.

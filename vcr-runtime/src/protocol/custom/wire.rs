@@ -1,5 +1,6 @@
 use crate::json::{Json, compact, parse};
 use crate::model::CanonicalRequest;
+use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::openai_chat::{self, OpenAiChat};
 use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireEvent};
@@ -72,6 +73,14 @@ impl Wire for CustomWire {
 
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         OpenAiChat.rebuild(request)
+    }
+
+    fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
+        Ok(openai_chat::ask_at(&self.path, request))
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        OpenAiChat.neutral(request)
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

@@ -1,9 +1,10 @@
 use crate::json::{Json, Object, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ChunkDecoder;
-use super::{assemble, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary};
 
 /// The name in cassettes.
 pub(super) const NAME: &str = "gemini";
@@ -29,6 +30,14 @@ impl Wire for Gemini {
 
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(request)
+    }
+
+    fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
+        ask::ask(request)
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        neutral::neutral(request)
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

@@ -1,8 +1,10 @@
 //! Gemini's `generateContent` and `streamGenerateContent`, on the Gemini API and on Vertex AI.
 
+mod ask;
 mod assemble;
 mod decode;
 mod generate;
+mod neutral;
 mod partial;
 mod parts;
 mod render;

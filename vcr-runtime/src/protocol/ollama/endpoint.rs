@@ -1,9 +1,10 @@
 use crate::json::{Json, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::LineDecoder;
-use super::{assemble, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary};
 
 pub(super) const PROVIDER: &str = "ollama";
 const LINES: &str = "application/x-ndjson";
@@ -51,6 +52,19 @@ impl Wire for Endpoint {
 
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(self, request)
+    }
+
+    fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
+        if self.has_message {
+            return ask::ask(self.path, request);
+        }
+        Err(Unsayable::new(
+            "`/api/generate` takes one prompt and no conversation",
+        ))
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        self.has_message.then(|| neutral::neutral(request))?
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

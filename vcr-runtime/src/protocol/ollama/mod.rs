@@ -1,8 +1,10 @@
 //! Ollama's own API: `/api/chat` and `/api/generate`.
 
+mod ask;
 mod assemble;
 mod decode;
 mod endpoint;
+mod neutral;
 mod render;
 mod request;
 mod template;

@@ -1,11 +1,13 @@
 use crate::json::{Json, Object, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::alike::alike;
+use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ChatDecoder;
 use super::words::RULES;
-use super::{assemble, body, render, request, unary};
+use super::{ask, assemble, body, render, request, unary};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-chat";
@@ -21,6 +23,11 @@ pub(crate) struct OpenAiChat;
 /// Reads a chat request below another path.
 pub(in crate::protocol) fn request_at(path: &str, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
     request::canonical(path, http)
+}
+
+/// Asks below another path.
+pub(in crate::protocol) fn ask_at(path: &str, request: &CanonicalRequest) -> Ask {
+    ask::ask(path, request)
 }
 
 /// A decoder that goes by other rules than the built-in ones, which know the same places.
@@ -53,6 +60,14 @@ impl Wire for OpenAiChat {
 
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(request)
+    }
+
+    fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
+        Ok(ask_at(PATH, request))
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        alike(request)
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

@@ -1,5 +1,6 @@
 //! `OpenAI` chat completions and the dialects of it that other servers speak.
 
+mod ask;
 mod assemble;
 mod body;
 mod chat;
@@ -14,5 +15,5 @@ mod tests;
 mod unary;
 mod words;
 
-pub(super) use chat::{OpenAiChat, PATH, decoder, read_body, request_at};
+pub(super) use chat::{NAME, OpenAiChat, PATH, ask_at, decoder, read_body, request_at};
 pub(super) use words::RULES;

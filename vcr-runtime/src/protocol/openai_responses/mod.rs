@@ -1,9 +1,11 @@
 //! The `OpenAI` Responses API, which xAI and other servers speak too.
 
+mod ask;
 mod assemble;
 mod decode;
 mod items;
 mod lay;
+mod neutral;
 mod render;
 mod request;
 mod responses;

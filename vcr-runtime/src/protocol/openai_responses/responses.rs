@@ -2,12 +2,13 @@ use std::sync::LazyLock;
 
 use crate::json::{Json, Object, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ResponsesDecoder;
 use super::words::{is_noise, type_of};
-use super::{assemble, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-responses";
@@ -39,6 +40,14 @@ impl Wire for OpenAiResponses {
 
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(request)
+    }
+
+    fn ask(&self, request: &CanonicalRequest) -> Result<Ask, Unsayable> {
+        ask::ask(request)
+    }
+
+    fn neutral(&self, request: &CanonicalRequest) -> Option<CanonicalRequest> {
+        neutral::neutral(request)
     }
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {

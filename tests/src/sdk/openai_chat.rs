@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::{events, list, push};
 
 /// What a caller holds after the call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +31,8 @@ pub struct Choice {
     pub refusal: String,
     /// In the order in which they were begun.
     pub tools: Vec<Tool>,
+    /// OpenRouter's typed reasoning by `index`, its texts joined.
+    pub details: BTreeMap<String, Value>,
     /// The last reason that is not null.
     pub finish: Option<String>,
 }
@@ -134,6 +138,32 @@ impl Answer {
         ))
     }
 
+    /// The same as one document.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        let choice = |choice: &Choice| {
+            let tools: Vec<Value> = choice
+                .tools
+                .iter()
+                .map(|tool| json!([tool.index, tool.id, tool.name, tool.arguments]))
+                .collect();
+            json!({
+                "text": choice.text, "reasoning": choice.reasoning, "refusal": choice.refusal,
+                "tools": tools, "finish": choice.finish, "reasoning_details": choice.details,
+            })
+        };
+        let choices = self
+            .choices
+            .iter()
+            .map(|(index, own)| (index.to_string(), choice(own)));
+        json!({
+            "choices": choices.collect::<serde_json::Map<_, _>>(),
+            "usage": self.usage, "error": self.error,
+            // An SDK raises the error, and reads no further.
+            "done": self.done && self.error.is_none(),
+        })
+    }
+
     fn common(&mut self, value: &Value) {
         for usage in [&value["x_groq"]["usage"], &value["usage"]] {
             if usage
@@ -168,6 +198,9 @@ impl Choice {
         self.reasoning.push_str(reasoning.unwrap_or_default());
         self.refusal
             .push_str(message["refusal"].as_str().unwrap_or_default());
+        for detail in list(&message["reasoning_details"]) {
+            self.detail(detail);
+        }
         for call in list(&message["tool_calls"]) {
             self.tool(call);
         }
@@ -186,6 +219,17 @@ impl Choice {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn detail(&mut self, detail: &Value) {
+        let index = detail["index"].as_u64().unwrap_or_default().to_string();
+        let own = self.details.entry(index).or_insert_with(|| json!({}));
+        for (name, value) in detail.as_object().into_iter().flatten() {
+            match name.as_str() {
+                "text" | "summary" | "data" => push(&mut own[name.as_str()], value),
+                _ => own[name.as_str()] = value.clone(),
+            }
         }
     }
 
@@ -220,54 +264,6 @@ impl Choice {
     }
 }
 
-/// One event of a stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
-    /// The `event:` field.
-    pub name: Option<String>,
-    /// The joined `data:` lines.
-    pub data: String,
-}
-
-/// The events of a body, by the rules of the HTML standard; an unfinished last one counts as well, as SDKs have it.
-///
-/// # Panics
-/// When the body is not UTF-8.
-#[must_use]
-pub fn events(body: &[u8]) -> Vec<Event> {
-    let text = std::str::from_utf8(body).expect("an event stream in UTF-8");
-    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let mut events = Vec::new();
-    let mut name = None;
-    let mut data: Vec<&str> = Vec::new();
-    for line in text.split('\n').chain([""]) {
-        if line.is_empty() {
-            if !data.is_empty() {
-                events.push(Event {
-                    name: name.take(),
-                    data: data.join("\n"),
-                });
-            }
-            name = None;
-            data.clear();
-            continue;
-        }
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match field {
-            "data" => data.push(value),
-            "event" => name = Some(value.to_owned()),
-            _ => {}
-        }
-    }
-    events
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => members
@@ -281,8 +277,6 @@ fn without_nulls(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -330,19 +324,5 @@ data: {"error":{"message":"boom"}}
         assert_eq!(answer.usage, Some(json!({"prompt_tokens": 1})));
         assert_eq!(answer.error, Some(json!({"message": "boom"})));
         assert!(!answer.done);
-    }
-
-    #[test]
-    fn line_ends_comments_and_continued_data() {
-        let found =
-            events(b"\xEF\xBB\xBF: hello\r\nevent: e\r\ndata:a\r\ndata: b\r\n\r\ndata: c\rid: 1\r\rdata");
-        let event = |name: Option<&str>, data: &str| Event {
-            name: name.map(str::to_owned),
-            data: data.to_owned(),
-        };
-        assert_eq!(
-            found,
-            [event(Some("e"), "a\nb"), event(None, "c"), event(None, "")]
-        );
     }
 }
