@@ -24,7 +24,8 @@ async fn say(vcr: &Vcr, text: &str) -> Result<String, CallError> {
 
 async fn say_elsewhere(vcr: &Vcr, text: &str) {
     let request = Request::new("m").user(text).metadata("vcr_scenario", "elsewhere");
-    vcr.client(ask).completion(request).await.unwrap();
+    let answer = vcr.client(ask).completion(request).await;
+    assert!(answer.is_ok(), "{answer:?}");
 }
 
 #[tokio::test]
@@ -197,4 +198,34 @@ async fn by_order_alone_a_call_too_many_is_called_that() {
         "{error}"
     );
     assert!(!error.contains("equal in every field"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_silence_before_an_error_takes_its_recorded_time() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(
+        directory.path().join("silence.json"),
+        r#"{"latest_trace_id": "t", "traces": {"t": {
+            "request_context": {"messages": [{"role": "user", "content": "hi"}]},
+            "network_metrics": {"ttfb_ms": 100, "total_duration_ms": 30000},
+            "response_timeline": [{"delta_ms": 100, "chunk": "par"}],
+            "exception_boundary": {"occurred": true, "error_type": "Timeout", "message": "nothing came"}
+        }}}"#,
+    )
+    .unwrap();
+    let vcr = Vcr::builder()
+        .filename("silence")
+        .fixture_dir(directory.path())
+        .mode(Mode::Replay)
+        .speed(vcr_runtime::Speed::Real)
+        .open()
+        .unwrap();
+    let start = tokio::time::Instant::now();
+    let request = Request::new("m").user("hi");
+    let mut stream = vcr.client(ask).completion_stream(request).await.unwrap();
+    assert_eq!(stream.next().await.unwrap().unwrap().chunk, "par");
+    assert!(start.elapsed().as_millis() < 200);
+    stream.next().await.unwrap().unwrap_err();
+    assert!(start.elapsed().as_secs() >= 30);
+    vcr.finish().await.unwrap();
 }

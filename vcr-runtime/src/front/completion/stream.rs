@@ -158,17 +158,15 @@ impl Replayed {
             .map_or(Poll::Ready(None), |error| Poll::Ready(Some(Err(error))))
     }
 
-    /// After the last frame: the error that ended the answer, or the token counts.
+    /// After the last frame and the silence behind it: the error that ended the answer, or the token counts.
     #[cold]
     fn end(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Poll<Option<CallError>> {
+        let total = self.call.metrics.map_or(0, |metrics| metrics.total_us);
+        std::task::ready!(self.wait(context, Duration::from_micros(total)));
         let Some(failure) = self.call.boundary.as_ref().map(Failure::from_boundary) else {
             *usage = self.call.usage.take();
             return Poll::Ready(None);
         };
-        if self.next == 0 {
-            let total = self.call.metrics.map_or(0, |metrics| metrics.total_us);
-            std::task::ready!(self.wait(context, Duration::from_micros(total)));
-        }
         Poll::Ready(Some(failure.into()))
     }
 
