@@ -18,6 +18,9 @@ use serde_json::Value;
 /// The prompt of a conversation that ends with a tool call.
 pub const ADD: &str = "add 1 and 2";
 
+/// The key of every client.
+pub const KEY: &str = "sk-not-to-be-seen-0123456789abcdef";
+
 /// What a client made of one answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
@@ -33,24 +36,15 @@ pub struct Said {
     pub usage: (Option<u64>, Option<u64>),
     /// How many pieces of text came; one for an answer that is no stream.
     pub pieces: usize,
-    /// All that the client shows of the answer.
-    pub whole: Value,
-}
-
-impl Said {
-    /// Without what a client may show of members that only the raw layer keeps.
-    #[must_use]
-    pub fn canonical(self) -> Self {
-        Self {
-            whole: Value::Null,
-            ..self
-        }
-    }
+    /// All that the client shows of the whole answer.
+    pub answer: Value,
+    /// All that the client shows while it streams.
+    pub events: Vec<Value>,
 }
 
 /// A client at one base URL, in the little that the suite wants of it.
 pub trait Talks: Sized {
-    /// Asks one question.
+    /// Asks one question with [`KEY`], where the protocol has keys.
     ///
     /// # Errors
     /// The client's error, as it shows it to people.
@@ -63,48 +57,47 @@ pub trait Talks: Sized {
     async fn use_tool(&self, stream: bool) -> Result<(Said, Said), String>;
 }
 
-/// A test for every item of the suite: `suite!(name, Wire::OpenAi, |base| client)`.
+/// A test for every item of the suite; the client comes from the function of the same name, by its base.
 #[macro_export]
 macro_rules! suite {
-    ($name:ident, $wire:expr, $make:expr) => {
+    ($name:ident, $wire:expr) => {
         mod $name {
-            #[allow(unused_imports, reason = "what `make` is written with")]
-            use super::*;
+            use super::{Wire, $name as make};
             use vcr_runtime::vcr_test;
 
             #[vcr_test(mode = live)]
             async fn unary() {
-                $crate::unary($wire, $make).await;
+                $crate::unary($wire, make).await;
             }
 
             #[vcr_test(mode = live)]
             async fn stream() {
-                $crate::stream($wire, $make).await;
+                $crate::stream($wire, make).await;
             }
 
             #[vcr_test(mode = live)]
             async fn tool_call() {
-                $crate::tool_call($wire, $make, false).await;
+                $crate::tool_call($wire, make, false).await;
             }
 
             #[vcr_test(mode = live)]
             async fn streamed_tool_call() {
-                $crate::tool_call($wire, $make, true).await;
+                $crate::tool_call($wire, make, true).await;
             }
 
             #[vcr_test(mode = live)]
             async fn http_error() {
-                $crate::http_error($wire, $make).await;
+                $crate::http_error($wire, make).await;
             }
 
             #[vcr_test(mode = live)]
             async fn miss() {
-                $crate::miss($wire, $make).await;
+                $crate::miss($wire, make).await;
             }
 
             #[vcr_test(mode = live)]
             async fn tasks() {
-                $crate::tasks($wire, $make).await;
+                $crate::tasks($wire, make).await;
             }
         }
     };

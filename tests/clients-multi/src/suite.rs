@@ -1,54 +1,101 @@
 use std::fmt::Debug;
 
-use serde_json::json;
-use vcr_runtime::{IncludeRaw, Mode, Vcr};
+use serde_json::{Value, json};
+use vcr_runtime::{IncludeRaw, Matching, Mode, Vcr};
 use vcr_tests::rig::{Rig, complaint, done, within};
 use vcr_tests::{Reply, Split, Upstream};
 
-use crate::{Said, Talks, Wire};
+use crate::{KEY, Said, Talks, Wire};
+
+/// What of an answer the cassette keeps, and with it what a client has to see again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    /// The provider's own bytes: everything.
+    Bytes,
+    /// The defaults: the whole answer, but pieces that came close together are one.
+    Defaults,
+    /// Canonical frames alone, each as it came: what the canonical form has a place for.
+    Frames,
+}
+
+const KEPT: [Kept; 3] = [Kept::Bytes, Kept::Defaults, Kept::Frames];
+
+impl Kept {
+    fn record(self, rig: &Rig) -> Vcr {
+        let builder = rig.builder(Mode::Record);
+        let builder = match self {
+            Self::Bytes => builder.include_raw(IncludeRaw::Always),
+            Self::Defaults => builder,
+            Self::Frames => builder.include_raw(IncludeRaw::Never).tick_ms(0.0),
+        };
+        builder.open().unwrap()
+    }
+
+    fn of(self, mut said: Said) -> Said {
+        match self {
+            Self::Bytes => {}
+            Self::Defaults => {
+                said.events.clear();
+                said.pieces = 0;
+            }
+            Self::Frames => {
+                said.events.clear();
+                said.answer = Value::Null;
+            }
+        }
+        said
+    }
+}
 
 /// Runs `calls` against a scripted provider while recording, then against the cassette alone, and returns what both gave.
 async fn record_then_replay<T: Debug + PartialEq>(
-    raw: IncludeRaw,
+    wire: Wire,
+    kept: Kept,
     replies: Vec<Reply>,
     calls: impl AsyncFn(String) -> T,
 ) -> T {
     let rig = Rig::new();
     let upstream = Upstream::start(replies);
-    let vcr = rig.builder(Mode::Record).include_raw(raw).open().unwrap();
+    let vcr = kept.record(&rig);
     let live = within(calls(base(&vcr, &upstream))).await;
     done(vcr).await;
     let count = upstream.count();
     assert!(count > 0, "nothing was recorded");
+    assert!(!rig.cassette().text.contains(KEY), "the key is in the cassette");
+    for request in upstream.received() {
+        let mut values = request.headers.iter().map(|(_, value)| value);
+        let sent = request.query.contains(KEY) || values.any(|value| value.contains(KEY));
+        assert_eq!(sent, wire.has_key(), "the credential on {}", request.path);
+    }
 
-    let vcr = rig.replay();
-    let again = within(calls(base(&vcr, &upstream))).await;
-    done(vcr).await;
-    assert_eq!(again, live, "replay gives something else with raw {raw:?}");
+    // At the address it was recorded at, and at the protocol's own.
+    for own in [false, true] {
+        let vcr = rig.replay();
+        let base = if own {
+            wire.own_base(&vcr)
+        } else {
+            base(&vcr, &upstream)
+        };
+        let again = within(calls(base)).await;
+        done(vcr).await;
+        assert_eq!(
+            again, live,
+            "replay gives something else where {kept:?} are kept; own address: {own}"
+        );
+    }
     assert_eq!(upstream.count(), count, "replay reached the provider");
-    again
+    live
 }
 
 fn base(vcr: &Vcr, upstream: &Upstream) -> String {
     vcr.base_url_for(&upstream.url()).unwrap()
 }
 
-/// From the raw layer the client sees all that it saw live; from rendered frames, all that the canonical form has.
-const LAYERS: [IncludeRaw; 3] = [IncludeRaw::Auto, IncludeRaw::Always, IncludeRaw::Never];
-
-fn seen(said: Said, raw: IncludeRaw) -> Said {
-    if raw == IncludeRaw::Never {
-        said.canonical()
-    } else {
-        said
-    }
-}
-
 /// A text.
 pub async fn unary<C: Talks>(wire: Wire, make: impl Fn(&str) -> C) {
-    for raw in LAYERS {
-        let said = record_then_replay(raw, vec![wire.text("hello")], async |base: String| {
-            seen(make(&base).ask("hi", false).await.unwrap(), raw)
+    for kept in KEPT {
+        let said = record_then_replay(wire, kept, vec![wire.text("hello")], async |base: String| {
+            kept.of(make(&base).ask("hi", false).await.unwrap())
         });
         let said = said.await;
         assert_eq!(said.text, "hello");
@@ -59,37 +106,38 @@ pub async fn unary<C: Talks>(wire: Wire, make: impl Fn(&str) -> C) {
 
 /// A text in pieces, however the network cuts them.
 pub async fn stream<C: Talks>(wire: Wire, make: impl Fn(&str) -> C) {
-    for raw in LAYERS {
-        for split in [Split::Whole, Split::Bytes(1), Split::Random(5)] {
-            let reply = wire.text_stream(&["hel", "lo ", "wörld"]).split(split);
-            let said = record_then_replay(raw, vec![reply], async |base: String| {
-                seen(make(&base).ask("hi", true).await.unwrap(), raw)
-            });
-            let said = said.await;
-            assert_eq!(said.text, "hello wörld", "{split:?}");
-            assert_eq!(said.pieces, 3, "{split:?}");
-            assert_eq!(said.usage, (Some(9), Some(2)), "{split:?}");
-        }
+    for (kept, split) in KEPT
+        .into_iter()
+        .zip([Split::Whole, Split::Random(5), Split::Bytes(1)])
+    {
+        let reply = wire.text_stream(&["hel", "lo ", "wörld"]).split(split);
+        let said = record_then_replay(wire, kept, vec![reply], async |base: String| {
+            kept.of(make(&base).ask("hi", true).await.unwrap())
+        });
+        let said = said.await;
+        assert_eq!(said.text, "hello wörld", "{split:?}");
+        assert!(kept == Kept::Defaults || said.pieces == 3, "{split:?}: {said:?}");
+        assert_eq!(said.usage, (Some(9), Some(2)), "{split:?}");
     }
 }
 
 /// A tool call, whose result goes back in the client's own form.
 pub async fn tool_call<C: Talks>(wire: Wire, make: impl Fn(&str) -> C, stream: bool) {
-    for raw in LAYERS {
+    for kept in KEPT {
         let replies = if stream {
             vec![wire.tool_stream(), wire.text_stream(&["it is ", "3"])]
         } else {
             vec![wire.tool(), wire.text("it is 3")]
         };
-        let both = record_then_replay(raw, replies, async |base: String| {
+        let both = record_then_replay(wire, kept, replies, async |base: String| {
             let (call, end) = make(&base).use_tool(stream).await.unwrap();
             // Where the protocol has no ids, clients make some up, and the whole is another each time.
             let call = if wire.has_tool_ids() {
-                seen(call, raw)
+                kept.of(call)
             } else {
-                call.canonical()
+                Kept::Frames.of(call)
             };
-            (call, seen(end, raw))
+            (call, kept.of(end))
         });
         let (call, end) = both.await;
         assert_eq!(call.tools, [("add".to_owned(), json!({"a": 1, "b": 2}))]);
@@ -100,12 +148,14 @@ pub async fn tool_call<C: Talks>(wire: Wire, make: impl Fn(&str) -> C, stream: b
 /// An error of the provider, in its own form.
 pub async fn http_error<C: Talks>(wire: Wire, make: impl Fn(&str) -> C) {
     for stream in [false, true] {
-        for raw in LAYERS {
-            let error = record_then_replay(raw, vec![wire.error()], async |base: String| {
+        for kept in KEPT {
+            let error = record_then_replay(wire, kept, vec![wire.error()], async |base: String| {
                 make(&base).ask("hi", stream).await.unwrap_err()
             });
             let error = error.await;
-            assert!(error.contains("no such model"), "stream={stream}: {error}");
+            for part in ["404", "no such model"] {
+                assert!(error.contains(part), "stream={stream}, no {part}: {error}");
+            }
         }
     }
 }
@@ -120,13 +170,21 @@ pub async fn miss<C: Talks>(wire: Wire, make: impl Fn(&str) -> C) {
             wire.text("hello")
         }]);
         let vcr = rig.record();
-        make(&base(&vcr, &upstream)).ask("recorded", stream).await.unwrap();
+        make(&base(&vcr, &upstream))
+            .ask("recorded", stream)
+            .await
+            .unwrap();
         done(vcr).await;
 
         let vcr = rig.builder(Mode::Replay).allow_unused(true).open().unwrap();
-        let error = within(make(&base(&vcr, &upstream)).ask("changed", stream)).await;
+        let error = within(make(&wire.own_base(&vcr)).ask("changed", stream)).await;
         let error = error.expect_err("a miss is an error");
-        for part in ["recorded", "changed", wire.prompt_path()] {
+        for part in [
+            "409",
+            "last user \\\"recorded\\\"",
+            "\\\"recorded\\\" -> \\\"changed\\\"",
+            wire.prompt_path(),
+        ] {
             assert!(error.contains(part), "stream={stream}, no {part}: {error}");
         }
         // A client that tries again is a second miss, and the verdict counts them.
@@ -148,7 +206,7 @@ pub async fn tasks<C: Talks>(wire: Wire, make: impl Fn(&str) -> C + Send + Copy 
         wire.text(&format!("echo of {}", number.expect("a prompt with a number")))
     });
     for mode in [Mode::Record, Mode::Replay] {
-        let vcr = rig.builder(mode).open().unwrap();
+        let vcr = rig.builder(mode).matching(Matching::Keyed).open().unwrap();
         let base = base(&vcr, &upstream);
         let mut threads = Vec::new();
         for number in 0..4 {

@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use vcr_runtime::{Protocol, Vcr};
 use vcr_tests::{Reply, Step};
 
 /// A provider's protocol, and what a provider answers in it.
@@ -19,7 +20,29 @@ pub enum Wire {
 impl Wire {
     /// Where the message of a miss finds the prompt.
     pub(crate) fn prompt_path(self) -> &'static str {
-        "messages[0].content"
+        if self == Self::Gemini {
+            "messages[0].parts[0].text"
+        } else {
+            "messages[0].content"
+        }
+    }
+
+    /// What a client is given as its base where the session knows the protocol, as [`base_url_for`](Vcr::base_url_for)
+    /// has it: without the version.
+    pub(crate) fn own_base(self, vcr: &Vcr) -> String {
+        let protocol = match self {
+            Self::OpenAi | Self::Responses => Protocol::OpenAi,
+            Self::Anthropic => Protocol::Anthropic,
+            Self::Gemini => Protocol::Gemini,
+            Self::Ollama => Protocol::Ollama,
+        };
+        let base = vcr.base_url(protocol).expect("the gateway");
+        base.strip_suffix("/v1").map(str::to_owned).unwrap_or(base)
+    }
+
+    /// Whether a request carries a key.
+    pub(crate) fn has_key(self) -> bool {
+        self != Self::Ollama
     }
 
     /// Whether tool calls have ids.
@@ -154,7 +177,8 @@ impl Wire {
                 message_stream(&block, deltas.to_vec(), "tool_use")
             }
             Self::Gemini => {
-                let part = json!({"functionCall": {"name": "add", "args": input}, "thoughtSignature": "c2ln"});
+                let part =
+                    json!({"functionCall": {"name": "add", "args": input}, "thoughtSignature": "c2ln"});
                 gemini_stream([generated(&part, false), generated(&json!({"text": ""}), true)])
             }
             Self::Ollama => {
@@ -173,8 +197,10 @@ impl Wire {
         let body = match self {
             Self::OpenAi | Self::Responses => json!({"error": {"message": message,
                 "type": "invalid_request_error", "param": null, "code": "model_not_found"}}),
-            Self::Anthropic => json!({"type": "error", "error": {"type": "not_found_error", "message": message},
-                "request_id": "req_1"}),
+            Self::Anthropic => {
+                json!({"type": "error", "error": {"type": "not_found_error", "message": message},
+                "request_id": "req_1"})
+            }
             Self::Gemini => json!({"error": {"code": 404, "message": message, "status": "NOT_FOUND"}}),
             Self::Ollama => json!({"error": message}),
         };
@@ -198,7 +224,8 @@ fn chat_stream(deltas: Vec<Value>, finish: &str) -> Reply {
             "system_fingerprint": "fp_1", "choices": choices, "usage": usage,
         })
     };
-    let choice = |delta: Value, finish: Option<&str>| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
+    let choice =
+        |delta: Value, finish: Option<&str>| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
     let mut chunks: Vec<Value> = deltas
         .into_iter()
         .map(|delta| chunk(choice(delta, None), Value::Null))
@@ -298,7 +325,8 @@ fn gemini_stream(chunks: impl IntoIterator<Item = Value>) -> Reply {
 
 fn ollama(mut message: Value, done: bool) -> Value {
     message["role"] = json!("assistant");
-    let mut line = json!({"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": done});
+    let mut line =
+        json!({"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": done});
     if done {
         line["done_reason"] = json!("stop");
         for (name, value) in [

@@ -9,28 +9,33 @@ use genai::chat::{
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden};
 use serde_json::{Value, json};
-use vcr_clients_multi::{ADD, Said, Talks, Wire, suite};
+use vcr_clients_multi::{ADD, KEY, Said, Talks, Wire, suite};
 
-suite!(openai, Wire::OpenAi, |base| Genai::new(
-    AdapterKind::OpenAI,
-    format!("{base}/v1/")
-));
-suite!(openai_responses, Wire::Responses, |base| Genai::new(
-    AdapterKind::OpenAIResp,
-    format!("{base}/v1/")
-));
-suite!(anthropic, Wire::Anthropic, |base| Genai::new(
-    AdapterKind::Anthropic,
-    format!("{base}/v1/")
-));
-suite!(gemini, Wire::Gemini, |base| Genai::new(
-    AdapterKind::Gemini,
-    format!("{base}/v1beta/")
-));
-suite!(ollama, Wire::Ollama, |base| Genai::new(
-    AdapterKind::Ollama,
-    format!("{base}/")
-));
+suite!(openai, Wire::OpenAi);
+suite!(openai_responses, Wire::Responses);
+suite!(anthropic, Wire::Anthropic);
+suite!(gemini, Wire::Gemini);
+suite!(ollama, Wire::Ollama);
+
+fn openai(base: &str) -> Genai {
+    Genai::new(AdapterKind::OpenAI, format!("{base}/v1/"))
+}
+
+fn openai_responses(base: &str) -> Genai {
+    Genai::new(AdapterKind::OpenAIResp, format!("{base}/v1/"))
+}
+
+fn anthropic(base: &str) -> Genai {
+    Genai::new(AdapterKind::Anthropic, format!("{base}/v1/"))
+}
+
+fn gemini(base: &str) -> Genai {
+    Genai::new(AdapterKind::Gemini, format!("{base}/v1beta/"))
+}
+
+fn ollama(base: &str) -> Genai {
+    Genai::new(AdapterKind::Ollama, format!("{base}/"))
+}
 
 struct Genai {
     client: Client,
@@ -39,7 +44,7 @@ struct Genai {
 
 impl Genai {
     fn new(kind: AdapterKind, endpoint: String) -> Self {
-        let provider = (Endpoint::from_owned(endpoint), AuthData::from_single("test"));
+        let provider = (Endpoint::from_owned(endpoint), AuthData::from_single(KEY));
         let client = Client::builder().append_provider_config(kind, provider);
         Self {
             client: client.build().unwrap(),
@@ -60,7 +65,8 @@ impl Genai {
                 finish: finish(answer.stop_reason.as_ref()),
                 usage: usage(Some(&answer.usage)),
                 pieces: 1,
-                whole: serde_json::to_value(&answer).unwrap(),
+                answer: serde_json::to_value(&answer).unwrap(),
+                events: Vec::new(),
             };
             let message = answer.into_assistant_message_for_tool_use();
             return Ok((said, Turn { calls, message }));
@@ -70,7 +76,10 @@ impl Genai {
             .with_capture_content(true)
             .with_capture_reasoning_content(true)
             .with_capture_tool_calls(true);
-        let mut answer = self.client.exec_chat_stream(model, request, Some(&options)).await?;
+        let mut answer = self
+            .client
+            .exec_chat_stream(model, request, Some(&options))
+            .await?;
         let (mut events, mut pieces, mut end) = (Vec::new(), Vec::new(), None);
         while let Some(event) = answer.stream.next().await {
             let event = event?;
@@ -82,7 +91,12 @@ impl Genai {
             }
         }
         let end = end.expect("an end, and no empty stream");
-        let calls: Vec<ToolCall> = end.captured_tool_calls().unwrap_or_default().into_iter().cloned().collect();
+        let calls: Vec<ToolCall> = end
+            .captured_tool_calls()
+            .unwrap_or_default()
+            .into_iter()
+            .cloned()
+            .collect();
         let said = Said {
             text: pieces.concat(),
             reasoning: end.captured_reasoning_content.clone().unwrap_or_default(),
@@ -90,7 +104,8 @@ impl Genai {
             finish: finish(end.captured_stop_reason.as_ref()),
             usage: usage(end.captured_usage.as_ref()),
             pieces: pieces.len(),
-            whole: Value::Array(events),
+            answer: serde_json::to_value(&end).unwrap(),
+            events,
         };
         let message = end.into_assistant_message_for_tool_use();
         Ok((said, Turn { calls, message }))
@@ -109,11 +124,13 @@ impl Talks for Genai {
     }
 
     async fn use_tool(&self, stream: bool) -> Result<(Said, Said), String> {
-        let add = Tool::new("add").with_description("Adds two numbers").with_schema(json!({
-            "type": "object",
-            "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
-            "required": ["a", "b"],
-        }));
+        let add = Tool::new("add")
+            .with_description("Adds two numbers")
+            .with_schema(json!({
+                "type": "object",
+                "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+                "required": ["a", "b"],
+            }));
         let request = ChatRequest::from_user(ADD).with_tools([add]);
         let first = self.turn(request.clone(), stream).await;
         let (first, turn) = first.map_err(|error| error.to_string())?;
@@ -121,7 +138,10 @@ impl Talks for Genai {
         let request = request
             .append_message(turn.message.expect("the message with the call"))
             .append_message(result);
-        let second = self.turn(request, stream).await.map_err(|error| error.to_string())?;
+        let second = self
+            .turn(request, stream)
+            .await
+            .map_err(|error| error.to_string())?;
         Ok((first, second.0))
     }
 }

@@ -14,51 +14,45 @@ use rig::providers::ollama::OllamaConfig;
 use rig::providers::openai::OpenAIConfig;
 use rig::streaming::{Item, StreamEvent};
 use serde_json::{Value, json};
-use vcr_clients_multi::{ADD, Said, Talks, Wire, suite};
+use vcr_clients_multi::{ADD, KEY, Said, Talks, Wire, suite};
 
-suite!(openai, Wire::OpenAi, |base| Rig(
-    OpenAIConfig::new("test")
-        .with_base_url(format!("{base}/v1"))
-        .connect(http())
-        .chat("m")
-        .erase()
-));
-suite!(openai_responses, Wire::Responses, |base| Rig(
-    OpenAIConfig::new("test")
-        .with_base_url(format!("{base}/v1"))
-        .connect(http())
-        .responses("m")
-        .erase()
-));
-suite!(anthropic, Wire::Anthropic, |base| Rig(
-    AnthropicConfig::new("test")
-        .with_base_url(base)
-        .connect(http())
-        .completion("m")
-        .erase()
-));
-suite!(gemini, Wire::Gemini, |base| Rig(
-    GeminiConfig::new("test")
-        .with_base_url(base)
-        .connect(http())
-        .completion("m")
-        .erase()
-));
-// Ollama's own protocol only where it is asked for.
-suite!(ollama, Wire::OpenAi, |base| Rig(
-    OllamaConfig::new()
-        .with_base_url(base)
-        .connect(http())
-        .completion("m")
-        .erase()
-));
-suite!(ollama_native, Wire::Ollama, |base| Rig(
-    OllamaConfig::new()
-        .with_base_url(base)
-        .connect(http())
-        .native_completion("m")
-        .erase()
-));
+suite!(openai, Wire::OpenAi);
+suite!(openai_responses, Wire::Responses);
+suite!(anthropic, Wire::Anthropic);
+suite!(gemini, Wire::Gemini);
+suite!(ollama, Wire::OpenAi);
+suite!(ollama_native, Wire::Ollama);
+
+fn openai(base: &str) -> Rig {
+    let config = OpenAIConfig::new(KEY).with_base_url(format!("{base}/v1"));
+    Rig(config.connect(http()).chat("m").erase())
+}
+
+fn openai_responses(base: &str) -> Rig {
+    let config = OpenAIConfig::new(KEY).with_base_url(format!("{base}/v1"));
+    Rig(config.connect(http()).responses("m").erase())
+}
+
+fn anthropic(base: &str) -> Rig {
+    let config = AnthropicConfig::new(KEY).with_base_url(base);
+    Rig(config.connect(http()).completion("m").erase())
+}
+
+fn gemini(base: &str) -> Rig {
+    let config = GeminiConfig::new(KEY).with_base_url(base);
+    Rig(config.connect(http()).completion("m").erase())
+}
+
+/// Its OpenAI side, which is what rig takes by default.
+fn ollama(base: &str) -> Rig {
+    let config = OllamaConfig::new().with_base_url(base).with_api_key(KEY);
+    Rig(config.connect(http()).completion("m").erase())
+}
+
+fn ollama_native(base: &str) -> Rig {
+    let config = OllamaConfig::new().with_base_url(base);
+    Rig(config.connect(http()).native_completion("m").erase())
+}
 
 /// The default one is shared by the whole process, and its connections belong to one test's runtime.
 fn http() -> ReqwestClient {
@@ -68,7 +62,11 @@ fn http() -> ReqwestClient {
 struct Rig(DynModel<Completion>);
 
 impl Rig {
-    async fn turn(&self, request: CompletionRequest, stream: bool) -> Result<(Said, CompletionResponse), ProviderError> {
+    async fn turn(
+        &self,
+        request: CompletionRequest,
+        stream: bool,
+    ) -> Result<(Said, CompletionResponse), ProviderError> {
         if !stream {
             let answer = self.0.call(request).await?;
             return Ok((said(&answer, 1, Vec::new()), answer));
@@ -100,7 +98,8 @@ fn said(answer: &CompletionResponse, pieces: usize, events: Vec<Value>) -> Said 
         finish: format!("{:?}", answer.finish_reason()),
         usage: (answer.usage.input_tokens, answer.usage.output_tokens),
         pieces,
-        whole: json!([answer, events]),
+        answer: serde_json::to_value(answer).unwrap(),
+        events,
     }
 }
 
@@ -125,7 +124,10 @@ impl Talks for Rig {
         let prompt = prompt
             .message(answer.message().expect("the message with the call"))
             .message(Message::tool_results(vec![result]));
-        let second = self.turn(prompt, stream).await.map_err(|error| error.to_string())?;
+        let second = self
+            .turn(prompt, stream)
+            .await
+            .map_err(|error| error.to_string())?;
         Ok((first, second.0))
     }
 }
