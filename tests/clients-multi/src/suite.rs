@@ -140,6 +140,7 @@ pub async fn tool_call<C: Talks>(wire: Wire, make: impl Fn(&str) -> C, stream: b
             (call, kept.of(end))
         });
         let (call, end) = both.await;
+        assert_eq!(call.reasoning, "Hm");
         assert_eq!(call.tools, [("add".to_owned(), json!({"a": 1, "b": 2}))]);
         assert_eq!(end.text, "it is 3");
     }

@@ -56,32 +56,40 @@ impl Wire {
             Self::OpenAi => chat(json!({"role": "assistant", "content": text}), "stop"),
             Self::Responses => response("completed", &[output_text(text)]),
             Self::Anthropic => message(&json!([{"type": "text", "text": text}]), "end_turn"),
-            Self::Gemini => generated(&json!({"text": text}), true),
+            Self::Gemini => generated(&json!([{"text": text}]), true),
             Self::Ollama => ollama(json!({"content": text}), true),
         })
     }
 
-    /// A call of `add` with 1 and 2.
+    /// A thought, then a call of `add` with 1 and 2. What signs the thought has to go back with the call.
     pub(crate) fn tool(self) -> Reply {
         let (text, input) = (r#"{"a":1,"b":2}"#, json!({"a": 1, "b": 2}));
         let function = json!({"name": "add", "arguments": text});
         Reply::json(&match self {
             Self::OpenAi => chat(
-                json!({"role": "assistant", "content": null,
+                json!({"role": "assistant", "content": null, "reasoning_content": "Hm",
                     "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}),
                 "tool_calls",
             ),
-            Self::Responses => response("completed", &[function_call("completed", text)]),
+            Self::Responses => response("completed", &[reasoning("Hm"), function_call("completed", text)]),
             Self::Anthropic => message(
                 &json!([
+                    {"type": "thinking", "thinking": "Hm", "signature": "c2ln"},
                     {"type": "text", "text": "Let me add."},
                     {"type": "tool_use", "id": "toolu_1", "name": "add", "input": input},
                 ]),
                 "tool_use",
             ),
-            Self::Gemini => generated(&json!({"functionCall": {"name": "add", "args": input}}), true),
+            Self::Gemini => generated(
+                &json!([
+                    {"text": "Hm", "thought": true},
+                    {"functionCall": {"name": "add", "args": input}, "thoughtSignature": "c2ln"},
+                ]),
+                true,
+            ),
             Self::Ollama => ollama(
-                json!({"content": "", "tool_calls": [{"function": {"name": "add", "arguments": input}}]}),
+                json!({"content": "", "thinking": "Hm",
+                    "tool_calls": [{"function": {"name": "add", "arguments": input}}]}),
                 true,
             ),
         })
@@ -119,16 +127,19 @@ impl Wire {
                         "content_index": 0, "part": item["content"][0]}),
                     json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
                 ]);
-                response_stream(events, item)
+                response_stream(events, &[item])
             }
             Self::Anthropic => {
                 let deltas = deltas.map(|piece| json!({"type": "text_delta", "text": piece}));
-                message_stream(&json!({"type": "text", "text": ""}), deltas.collect(), "end_turn")
+                message_stream(
+                    vec![(json!({"type": "text", "text": ""}), deltas.collect())],
+                    "end_turn",
+                )
             }
             Self::Gemini => {
                 let last = pieces.len() - 1;
                 let chunks = pieces.iter().enumerate();
-                gemini_stream(chunks.map(|(at, piece)| generated(&json!({"text": piece}), at == last)))
+                gemini_stream(chunks.map(|(at, piece)| generated(&json!([{"text": piece}]), at == last)))
             }
             Self::Ollama => {
                 let lines = deltas.map(|piece| ollama(json!({"content": piece}), false));
@@ -144,46 +155,69 @@ impl Wire {
             Self::OpenAi => {
                 let function = |function: Value| json!({"tool_calls": [{"index": 0, "function": function}]});
                 let mut first = function(json!({"name": "add", "arguments": ""}));
-                first["role"] = json!("assistant");
-                first["content"] = Value::Null;
                 first["tool_calls"][0]["id"] = json!("call_1");
                 first["tool_calls"][0]["type"] = json!("function");
                 let rest = ["{\"a\"", ":1,\"b\":2}"];
                 let rest = rest.map(|piece| function(json!({"arguments": piece})));
-                chat_stream(std::iter::once(first).chain(rest).collect(), "tool_calls")
+                let thought = json!({"role": "assistant", "content": null, "reasoning_content": "Hm"});
+                chat_stream([thought, first].into_iter().chain(rest).collect(), "tool_calls")
             }
             Self::Responses => {
                 let text = r#"{"a":1,"b":2}"#;
                 let delta = |piece: &str| {
-                    json!({"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 0,
+                    json!({"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 1,
                         "delta": piece})
                 };
-                let item = function_call("completed", text);
+                let (thought, call) = (reasoning("Hm"), function_call("completed", text));
+                let part = |kind: &str, part: &Value| {
+                    json!({"type": format!("response.reasoning_summary_part.{kind}"), "item_id": "rs_1",
+                        "output_index": 0, "summary_index": 0, "part": part})
+                };
+                let mut opened = thought.clone();
+                opened["summary"] = json!([]);
                 let events = vec![
-                    json!({"type": "response.output_item.added", "output_index": 0,
+                    json!({"type": "response.output_item.added", "output_index": 0, "item": opened}),
+                    part("added", &json!({"type": "summary_text", "text": ""})),
+                    json!({"type": "response.reasoning_summary_text.delta", "item_id": "rs_1", "output_index": 0,
+                        "summary_index": 0, "delta": "Hm"}),
+                    json!({"type": "response.reasoning_summary_text.done", "item_id": "rs_1", "output_index": 0,
+                        "summary_index": 0, "text": "Hm"}),
+                    part("done", &thought["summary"][0]),
+                    json!({"type": "response.output_item.done", "output_index": 0, "item": thought}),
+                    json!({"type": "response.output_item.added", "output_index": 1,
                         "item": function_call("in_progress", "")}),
                     delta("{\"a\""),
                     delta(":1,\"b\":2}"),
-                    json!({"type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 0,
+                    json!({"type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 1,
                         "name": "add", "arguments": text}),
-                    json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+                    json!({"type": "response.output_item.done", "output_index": 1, "item": call}),
                 ];
-                response_stream(events, item)
+                response_stream(events, &[thought, call])
             }
             Self::Anthropic => {
                 let pieces = ["", "{\"a\": 1", ", \"b\": 2}"];
                 let deltas = pieces.map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
-                let block = json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}});
-                message_stream(&block, deltas.to_vec(), "tool_use")
+                let thinking = json!({"type": "thinking", "thinking": "", "signature": ""});
+                let thought = vec![
+                    json!({"type": "thinking_delta", "thinking": "Hm"}),
+                    json!({"type": "signature_delta", "signature": "c2ln"}),
+                ];
+                let call = json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}});
+                message_stream(vec![(thinking, thought), (call, deltas.to_vec())], "tool_use")
             }
             Self::Gemini => {
-                let part =
+                let call =
                     json!({"functionCall": {"name": "add", "args": input}, "thoughtSignature": "c2ln"});
-                gemini_stream([generated(&part, false), generated(&json!({"text": ""}), true)])
+                gemini_stream([
+                    generated(&json!([{"text": "Hm", "thought": true}]), false),
+                    generated(&json!([call]), false),
+                    generated(&json!([{"text": ""}]), true),
+                ])
             }
             Self::Ollama => {
                 let call = json!({"function": {"index": 0, "name": "add", "arguments": input}});
                 ndjson([
+                    ollama(json!({"content": "", "thinking": "Hm"}), false),
                     ollama(json!({"content": "", "tool_calls": [call]}), false),
                     ollama(json!({"content": ""}), true),
                 ])
@@ -264,13 +298,18 @@ fn function_call(status: &str, arguments: &str) -> Value {
         "arguments": arguments})
 }
 
-fn response_stream(events: Vec<Value>, item: Value) -> Reply {
+fn reasoning(text: &str) -> Value {
+    json!({"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": text}],
+        "encrypted_content": "b3BhcXVl"})
+}
+
+fn response_stream(events: Vec<Value>, output: &[Value]) -> Reply {
     let mut all = vec![
         json!({"type": "response.created", "response": response("in_progress", &[])}),
         json!({"type": "response.in_progress", "response": response("in_progress", &[])}),
     ];
     all.extend(events);
-    all.push(json!({"type": "response.completed", "response": response("completed", &[item])}));
+    all.push(json!({"type": "response.completed", "response": response("completed", output)}));
     let numbered = all.into_iter().enumerate().map(|(number, mut event)| {
         event["sequence_number"] = json!(number);
         named(&event)
@@ -286,22 +325,22 @@ fn message(content: &Value, stop: &str) -> Value {
     })
 }
 
-fn message_stream(block: &Value, deltas: Vec<Value>, stop: &str) -> Reply {
+/// Blocks as they start, each with its deltas.
+fn message_stream(blocks: Vec<(Value, Vec<Value>)>, stop: &str) -> Reply {
     let mut start = message(&json!([]), stop);
     start["stop_reason"] = Value::Null;
     start["usage"]["output_tokens"] = json!(1);
-    let mut events = vec![
-        json!({"type": "message_start", "message": start}),
-        json!({"type": "content_block_start", "index": 0, "content_block": block}),
-        json!({"type": "ping"}),
-    ];
-    events.extend(
-        deltas
-            .into_iter()
-            .map(|delta| json!({"type": "content_block_delta", "index": 0, "delta": delta})),
-    );
+    let mut events = vec![json!({"type": "message_start", "message": start})];
+    for (index, (block, deltas)) in blocks.into_iter().enumerate() {
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
+        events.push(json!({"type": "ping"}));
+        let deltas = deltas.into_iter();
+        events.extend(
+            deltas.map(|delta| json!({"type": "content_block_delta", "index": index, "delta": delta})),
+        );
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
     events.extend([
-        json!({"type": "content_block_stop", "index": 0}),
         json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
             "usage": {"output_tokens": 2}}),
         json!({"type": "message_stop"}),
@@ -309,8 +348,8 @@ fn message_stream(block: &Value, deltas: Vec<Value>, stop: &str) -> Reply {
     Reply::stream(events.iter().map(named).collect())
 }
 
-fn generated(part: &Value, last: bool) -> Value {
-    let mut candidate = json!({"content": {"role": "model", "parts": [part]}, "index": 0});
+fn generated(parts: &Value, last: bool) -> Value {
+    let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
     let mut usage = json!({"promptTokenCount": 9, "totalTokenCount": 9});
     if last {
         candidate["finishReason"] = json!("STOP");
