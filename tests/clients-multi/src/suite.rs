@@ -68,6 +68,10 @@ async fn record_then_replay<T: Debug + PartialEq>(
         assert_eq!(sent, wire.has_key(), "the credential on {}", request.path);
     }
 
+    for call in rig.cassette().calls() {
+        assert_eq!(call.has_raw(), kept == Kept::Bytes, "{kept:?}");
+    }
+
     // At the address it was recorded at, and at the protocol's own.
     for own in [false, true] {
         let vcr = rig.replay();
@@ -84,6 +88,10 @@ async fn record_then_replay<T: Debug + PartialEq>(
         );
     }
     assert_eq!(upstream.count(), count, "replay reached the provider");
+    if let ([_, follow_up], Some(signature)) = (upstream.received().as_slice(), wire.signature()) {
+        let body = String::from_utf8_lossy(&follow_up.body);
+        assert!(body.contains(signature), "the thought is not signed: {body}");
+    }
     live
 }
 

@@ -2,6 +2,9 @@ use serde_json::{Value, json};
 use vcr_runtime::{Protocol, Vcr};
 use vcr_tests::{Reply, Step};
 
+const SIGNATURE: &str = "c2ln";
+const ENCRYPTED: &str = "b3BhcXVl";
+
 /// A provider's protocol, and what a provider answers in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
@@ -50,6 +53,15 @@ impl Wire {
         !matches!(self, Self::Gemini | Self::Ollama)
     }
 
+    /// What of a thought has to go back with the tool call that it led to.
+    pub(crate) fn signature(self) -> Option<&'static str> {
+        match self {
+            Self::Anthropic | Self::Gemini => Some(SIGNATURE),
+            Self::Responses => Some(ENCRYPTED),
+            Self::OpenAi | Self::Ollama => None,
+        }
+    }
+
     /// A text of 2 tokens, after a prompt of 9.
     pub(crate) fn text(self, text: &str) -> Reply {
         Reply::json(&match self {
@@ -74,7 +86,7 @@ impl Wire {
             Self::Responses => response("completed", &[reasoning("Hm"), function_call("completed", text)]),
             Self::Anthropic => message(
                 &json!([
-                    {"type": "thinking", "thinking": "Hm", "signature": "c2ln"},
+                    {"type": "thinking", "thinking": "Hm", "signature": SIGNATURE},
                     {"type": "text", "text": "Let me add."},
                     {"type": "tool_use", "id": "toolu_1", "name": "add", "input": input},
                 ]),
@@ -83,7 +95,7 @@ impl Wire {
             Self::Gemini => generated(
                 &json!([
                     {"text": "Hm", "thought": true},
-                    {"functionCall": {"name": "add", "args": input}, "thoughtSignature": "c2ln"},
+                    {"functionCall": {"name": "add", "args": input}, "thoughtSignature": SIGNATURE},
                 ]),
                 true,
             ),
@@ -200,14 +212,14 @@ impl Wire {
                 let thinking = json!({"type": "thinking", "thinking": "", "signature": ""});
                 let thought = vec![
                     json!({"type": "thinking_delta", "thinking": "Hm"}),
-                    json!({"type": "signature_delta", "signature": "c2ln"}),
+                    json!({"type": "signature_delta", "signature": SIGNATURE}),
                 ];
                 let call = json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}});
                 message_stream(vec![(thinking, thought), (call, deltas.to_vec())], "tool_use")
             }
             Self::Gemini => {
                 let call =
-                    json!({"functionCall": {"name": "add", "args": input}, "thoughtSignature": "c2ln"});
+                    json!({"functionCall": {"name": "add", "args": input}, "thoughtSignature": SIGNATURE});
                 gemini_stream([
                     generated(&json!([{"text": "Hm", "thought": true}]), false),
                     generated(&json!([call]), false),
@@ -300,7 +312,7 @@ fn function_call(status: &str, arguments: &str) -> Value {
 
 fn reasoning(text: &str) -> Value {
     json!({"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": text}],
-        "encrypted_content": "b3BhcXVl"})
+        "encrypted_content": ENCRYPTED})
 }
 
 fn response_stream(events: Vec<Value>, output: &[Value]) -> Reply {
