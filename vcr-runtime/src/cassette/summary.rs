@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::file::{Cassette, Chosen, outline, read};
 use crate::error::Result;
 use crate::json::Json;
-use crate::model::{BoundaryKind, Call, ToolCall, Usage};
+use crate::model::{BoundaryKind, Call, ToolCall, Usage, texts};
 
 /// Characters of a text that fit a line.
 const EXCERPT: usize = 72;
@@ -104,7 +104,10 @@ impl CallSummary {
                 _ => request.model.clone().unwrap_or_default(),
             },
             messages: messages.len(),
-            prompt: messages.last().map(text_of).unwrap_or_default(),
+            prompt: messages
+                .last()
+                .map(|last| texts(last).concat())
+                .unwrap_or_default(),
             text: call.frames.iter().map(|frame| frame.chunk.as_str()).collect(),
             tool_calls: call
                 .frames
@@ -142,18 +145,6 @@ impl CallSummary {
             parts.push("raw kept".to_owned());
         }
         parts.join(", ")
-    }
-}
-
-/// The text of a message, whether it is one text or blocks.
-fn text_of(message: &Json) -> String {
-    match message.get("content") {
-        Some(Json::String(text)) => text.clone(),
-        Some(Json::Array(blocks)) => blocks
-            .iter()
-            .filter_map(|block| block.get("text")?.as_str())
-            .collect(),
-        _ => String::new(),
     }
 }
 

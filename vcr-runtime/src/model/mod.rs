@@ -9,5 +9,5 @@ pub(crate) use call::{
     Boundary, BoundaryKind, Call, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest, Take,
 };
 pub use frame::{Frame, FunctionCall, ToolCall};
-pub(crate) use request::{CanonicalRequest, PLAIN, is_absent};
+pub(crate) use request::{CanonicalRequest, PLAIN, is_absent, texts};
 pub use usage::Usage;

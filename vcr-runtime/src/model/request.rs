@@ -33,3 +33,41 @@ impl CanonicalRequest {
 pub(crate) fn is_absent(parameter: Option<&Json>) -> bool {
     parameter.is_none_or(Json::is_null)
 }
+
+/// The texts of a message as it was sent: one string, or blocks of `content`, or Gemini's `parts`.
+pub(crate) fn texts(message: &Json) -> Vec<&str> {
+    match message.get("content").or_else(|| message.get("parts")) {
+        Some(Json::String(text)) => vec![text],
+        Some(Json::Array(blocks)) => blocks
+            .iter()
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::parse;
+
+    #[test]
+    fn the_texts_of_a_message_in_every_protocol() {
+        let cases: [(&str, &[&str]); 5] = [
+            (r#"{"role":"user","content":"a"}"#, &["a"]),
+            (
+                r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#,
+                &["a", "b"],
+            ),
+            (
+                r#"{"role":"user","parts":[{"text":"a"},{"functionCall":{"name":"f"}}]}"#,
+                &["a"],
+            ),
+            (r#"{"role":"assistant","content":null}"#, &[]),
+            (r#""a""#, &[]),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(texts(&parse(message).unwrap()), expected, "{message}");
+        }
+    }
+}

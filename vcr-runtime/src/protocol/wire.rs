@@ -137,7 +137,6 @@ pub(crate) struct Answer<'a> {
     pub(crate) boundary: Option<&'a Boundary>,
     /// What [`Tail::template`] was. `None` when another protocol recorded the answer: its template means nothing here.
     pub(crate) template: Option<&'a Json>,
-    pub(crate) http: Option<&'a HttpHead>,
     /// The model of the request, for answers without a template.
     pub(crate) model: &'a str,
     /// Stable and recognisable, for answers without a template: `vcr-` and eight digits of the trace id.
@@ -149,13 +148,11 @@ pub(crate) trait Wire: Sync + Send {
     /// The name that cassettes store, such as `openai-chat`.
     fn name(&self) -> &'static str;
 
-    /// The provider's name for people when the host does not tell.
-    fn provider(&self) -> &'static str;
-
     /// Reads a request; `None` when it is not of this protocol.
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest>;
 
     /// The request body that [`request`](Self::request) reads back to the same request.
+    #[cfg(test)]
     fn rebuild(&self, request: &CanonicalRequest) -> Json;
 
     /// What asks this provider for what a provider-neutral request (in the shape of chat completions) says.

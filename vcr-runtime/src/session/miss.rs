@@ -8,7 +8,7 @@ use crate::canon;
 use crate::config::Matching;
 use crate::error::{Error, ErrorKind};
 use crate::json::Json;
-use crate::model::{CanonicalRequest, RecordedRequest};
+use crate::model::{CanonicalRequest, RecordedRequest, texts};
 
 /// At most this many lines of differences; the rest is counted.
 const LINES: usize = 12;
@@ -212,16 +212,7 @@ fn summary(model: &str, messages: &[Json], path: Option<&str>) -> String {
 /// The role and the beginning of a message.
 fn said(message: &Json) -> String {
     let role = message.get("role").and_then(Json::as_str).unwrap_or("message");
-    let text = match message.get("content") {
-        Some(Json::String(text)) => text.clone(),
-        Some(Json::Array(blocks)) => blocks
-            .iter()
-            .filter_map(|block| block.get("text")?.as_str())
-            .collect::<Vec<_>>()
-            .join(" "),
-        _ => String::new(),
-    };
-    format!("{role} {:?}", excerpt(&text, 60))
+    format!("{role} {:?}", excerpt(&texts(message).join(" "), 60))
 }
 
 /// The first characters of a text, with an ellipsis where it was longer.

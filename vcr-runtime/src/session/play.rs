@@ -107,7 +107,6 @@ impl Played {
             usage: call.usage.as_ref(),
             boundary: call.boundary.as_ref(),
             template: call.template.as_ref(),
-            http: call.http.as_ref(),
             model: call.request.model.as_deref().unwrap_or(model),
             id: &self.id,
         };

@@ -95,7 +95,6 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evi
         usage: call.usage.as_ref(),
         boundary: call.boundary.as_ref(),
         template: call.template.as_ref(),
-        http: call.http.as_ref(),
         model: &request.model,
         id: "",
     };

@@ -19,14 +19,11 @@ impl Wire for Converse {
         NAME
     }
 
-    fn provider(&self) -> &'static str {
-        PROVIDER
-    }
-
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request::canonical(http)
     }
 
+    #[cfg(test)]
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(request)
     }

@@ -58,6 +58,7 @@ pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
 }
 
 /// The body that [`canonical`] reads back to the same request, under the path that names model and stream.
+#[cfg(test)]
 pub(super) fn rebuild(request: &CanonicalRequest) -> Json {
     let mut body = Object::new();
     let mut messages = request.messages.as_slice();

@@ -52,7 +52,6 @@ fn answer<'a>(frames: &'a [Frame], usage: Option<&'a Usage>, template: Option<&'
         usage,
         boundary: None,
         template,
-        http: None,
         model: "m",
         id: "vcr-01234567",
     }

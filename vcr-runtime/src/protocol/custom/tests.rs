@@ -127,7 +127,6 @@ fn answer<'a>(frames: &'a [Frame], usage: &'a crate::Usage, template: Option<&'a
         usage: Some(usage),
         boundary: None,
         template,
-        http: None,
         model: "m",
         id: "vcr-1",
     }

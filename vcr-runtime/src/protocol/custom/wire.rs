@@ -60,10 +60,6 @@ impl Wire for CustomWire {
         self.name
     }
 
-    fn provider(&self) -> &'static str {
-        self.name
-    }
-
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         let mut request = openai_chat::request_at(&self.path, http)?;
         self.name.clone_into(&mut request.protocol);
@@ -71,6 +67,7 @@ impl Wire for CustomWire {
         Some(request)
     }
 
+    #[cfg(test)]
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         OpenAiChat.rebuild(request)
     }

@@ -20,14 +20,11 @@ impl Wire for Gemini {
         NAME
     }
 
-    fn provider(&self) -> &'static str {
-        NAME
-    }
-
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request::canonical(http)
     }
 
+    #[cfg(test)]
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(request)
     }

@@ -90,6 +90,7 @@ pub(super) fn in_array(parameters: &Object) -> bool {
 }
 
 /// The body that [`canonical`] reads back to the same request, under the same path.
+#[cfg(test)]
 pub(super) fn rebuild(request: &CanonicalRequest) -> Json {
     let mut body = Object::new();
     let mut contents = request.messages.as_slice();

@@ -42,14 +42,11 @@ impl Wire for Endpoint {
         self.name
     }
 
-    fn provider(&self) -> &'static str {
-        PROVIDER
-    }
-
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request::canonical(self, http)
     }
 
+    #[cfg(test)]
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(self, request)
     }

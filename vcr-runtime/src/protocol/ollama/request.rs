@@ -69,6 +69,7 @@ fn prompt(body: &mut Object) -> Vec<Json> {
 }
 
 /// The body that [`canonical`] reads back to the same request.
+#[cfg(test)]
 pub(super) fn rebuild(endpoint: &Endpoint, request: &CanonicalRequest) -> Json {
     let mut body = object([(MODEL, request.model.as_str().into())]);
     if endpoint.has_message {

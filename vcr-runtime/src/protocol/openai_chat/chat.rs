@@ -51,14 +51,11 @@ impl Wire for OpenAiChat {
         NAME
     }
 
-    fn provider(&self) -> &'static str {
-        PROVIDER
-    }
-
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request_at(PATH, http)
     }
 
+    #[cfg(test)]
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         request::rebuild(request)
     }

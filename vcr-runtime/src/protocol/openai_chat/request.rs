@@ -53,6 +53,7 @@ pub(super) fn canonical(path: &str, http: &HttpRequest<'_>) -> Option<CanonicalR
 }
 
 /// The body that [`canonical`] reads back to the same request.
+#[cfg(test)]
 pub(super) fn rebuild(request: &CanonicalRequest) -> Json {
     let mut body = Object::new();
     body.push("model", request.model.as_str());

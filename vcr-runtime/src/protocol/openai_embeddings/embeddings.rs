@@ -32,10 +32,6 @@ impl Wire for OpenAiEmbeddings {
         NAME
     }
 
-    fn provider(&self) -> &'static str {
-        PROVIDER
-    }
-
     /// The input stays a parameter: texts to be embedded are no messages. So are `encoding_format` and `dimensions`,
     /// which decide what the vectors look like and therefore which recorded answer fits.
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
@@ -61,6 +57,7 @@ impl Wire for OpenAiEmbeddings {
         })
     }
 
+    #[cfg(test)]
     fn rebuild(&self, request: &CanonicalRequest) -> Json {
         let mut body = Object::new();
         body.push("model", request.model.as_str());

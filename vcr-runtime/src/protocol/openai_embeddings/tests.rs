@@ -36,7 +36,6 @@ fn answer<'a>(told: &'a Told, template: Option<&'a Json>, boundary: Option<&'a B
         usage: told.usage.as_ref(),
         boundary,
         template,
-        http: None,
         model: "m",
         id: "vcr-00000000",
     }

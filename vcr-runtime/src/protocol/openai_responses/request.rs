@@ -51,6 +51,7 @@ pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
 }
 
 /// The body that [`canonical`] reads back to the same request.
+#[cfg(test)]
 pub(super) fn rebuild(request: &CanonicalRequest) -> Json {
     let mut body = Object::new();
     body.push("model", request.model.as_str());

@@ -36,7 +36,6 @@ impl Recorded {
             usage: self.usage.as_ref(),
             boundary: self.boundary.as_ref(),
             template: self.tail.template.as_ref(),
-            http: None,
             model: "model-of-request",
             id: "vcr-00000000",
         }

@@ -12,7 +12,6 @@ fn by_hand<'a>(frames: &'a [Frame], usage: Option<&'a Usage>, boundary: Option<&
         usage,
         boundary,
         template: None,
-        http: None,
         model: "m",
         id: "vcr-01234567",
     }
