@@ -25,6 +25,7 @@ pub(super) fn leading() -> Object {
 }
 
 /// The members of `parameters` that stood in the request, less `skipped`.
+#[cfg(test)]
 pub(super) fn stated<'a>(
     parameters: &'a Object,
     skipped: &'a [&str],

@@ -42,6 +42,7 @@ pub(super) fn parameters(body: Object, mut take: impl FnMut(&str, Json) -> Optio
 }
 
 /// Appends the parameters that were stated to a body that is rebuilt.
+#[cfg(test)]
 pub(super) fn state(parameters: &Object, body: &mut Object) {
     for (name, value) in parameters.iter() {
         let implied = match (name.as_str(), value) {

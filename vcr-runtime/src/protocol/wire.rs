@@ -2,7 +2,7 @@
 
 use super::neutral::{Ask, Unsayable};
 use crate::json::{Json, Object};
-use crate::model::{Boundary, CanonicalRequest, Frame, HttpHead, Usage};
+use crate::model::{Boundary, CanonicalRequest, Frame, Usage};
 
 /// How the body of a streamed answer is cut into events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

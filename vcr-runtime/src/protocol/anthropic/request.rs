@@ -87,6 +87,7 @@ pub(crate) fn system_message(content: Json) -> Json {
 }
 
 /// The system prompt, when the message is one as [`system_message`] makes it.
+#[cfg(test)]
 pub(crate) fn system_of(message: &Json) -> Option<&Json> {
     let members = message.as_object()?;
     let is_system = members.len() == 2 && members.get("role")?.as_str() == Some(SYSTEM);

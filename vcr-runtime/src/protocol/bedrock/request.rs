@@ -1,7 +1,9 @@
 use crate::json::{Json, Object, parse};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
-use crate::protocol::anthropic::{system_message, system_of, without_control};
+#[cfg(test)]
+use crate::protocol::anthropic::system_of;
+use crate::protocol::anthropic::{system_message, without_control};
 
 use super::converse::{NAME, PROVIDER};
 

@@ -3,7 +3,9 @@
 use crate::json::{Json, Object};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
-use crate::protocol::common::{leading, object, stated};
+#[cfg(test)]
+use crate::protocol::common::stated;
+use crate::protocol::common::{leading, object};
 use crate::protocol::request_body::{is_control, posted};
 
 use super::endpoint::{Endpoint, PROVIDER};

@@ -3,7 +3,9 @@ use std::sync::LazyLock;
 use crate::json::{Json, Object, compact};
 use crate::model::CanonicalRequest;
 use crate::protocol::openai_chat::error;
-use crate::protocol::request_body::{parameters, posted, state};
+#[cfg(test)]
+use crate::protocol::request_body::state;
+use crate::protocol::request_body::{parameters, posted};
 use crate::protocol::rules::{Reader, Rules};
 use crate::protocol::usage_slot::Counts;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireEvent};

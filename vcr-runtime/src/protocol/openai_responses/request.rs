@@ -1,7 +1,9 @@
 use crate::json::{Json, Object};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
-use crate::protocol::request_body::{parameters, posted, state};
+#[cfg(test)]
+use crate::protocol::request_body::state;
+use crate::protocol::request_body::{parameters, posted};
 
 use super::{NAME, PROVIDER};
 
@@ -81,6 +83,7 @@ fn message(role: &str, text: String) -> Json {
 }
 
 /// The text of a message that says nothing besides it.
+#[cfg(test)]
 fn plain<'a>(message: &'a Json, role: &str) -> Option<&'a str> {
     match message.as_object()?.0.as_slice() {
         [(first, Json::String(is)), (second, Json::String(text))]
