@@ -23,11 +23,9 @@ pub(super) fn stream(body: &[u8]) -> Value {
                     &event["delta"],
                 );
             }
-            "content_block_stop" => {
-                if !arguments[index].is_empty() {
-                    message["content"][index]["input"] =
-                        serde_json::from_str(&arguments[index]).unwrap_or_else(|_| json!(arguments[index]));
-                }
+            "content_block_stop" if !arguments[index].is_empty() => {
+                message["content"][index]["input"] =
+                    serde_json::from_str(&arguments[index]).unwrap_or_else(|_| json!(arguments[index]));
             }
             "message_delta" => {
                 merge(&mut message, &event["delta"]);

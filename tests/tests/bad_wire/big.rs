@@ -48,7 +48,7 @@ fn memory(name: &str) -> Option<usize> {
 #[ignore = "run by ten_megabytes_in_one_event in a process of its own"]
 async fn one_case() {
     let place: usize = std::env::var(CASE).unwrap().parse().unwrap();
-    let (protocol, streamed) = (&STREAMED[place / 2], place % 2 == 0);
+    let (protocol, streamed) = (&STREAMED[place / 2], place.is_multiple_of(2));
     let text = json!("words and ".repeat(BIG / 10));
     let reply = if streamed {
         protocol.stream_reply(protocol.events(&text).0.concat())

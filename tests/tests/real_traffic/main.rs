@@ -1,5 +1,11 @@
 //! Real recordings of providers, served in odd pieces, recorded through the gateway and replayed: an SDK sees the same.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests, which print what they measured"
+)]
 
 mod round_trip;
 mod sizes;
