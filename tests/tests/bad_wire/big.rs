@@ -47,7 +47,11 @@ fn memory(name: &str) -> Option<usize> {
 #[tokio::test]
 #[ignore = "run by ten_megabytes_in_one_event in a process of its own"]
 async fn one_case() {
-    let place: usize = std::env::var(CASE).unwrap().parse().unwrap();
+    let Ok(place) = std::env::var(CASE) else {
+        println!("skipped: not in a process of its own");
+        return;
+    };
+    let place: usize = place.parse().unwrap();
     let (protocol, streamed) = (&STREAMED[place / 2], place.is_multiple_of(2));
     let text = json!("words and ".repeat(BIG / 10));
     let reply = if streamed {

@@ -1,5 +1,11 @@
 //! What providers and proxies should not send: the caller gets it to the byte, the record says what was odd about it.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests, which print what they measured"
+)]
 
 mod big;
 mod protocols;

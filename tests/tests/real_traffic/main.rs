@@ -4,7 +4,7 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "tests"
+    reason = "tests, which print what they measured"
 )]
 
 mod round_trip;
