@@ -12,7 +12,5 @@ pub use builder::{VcrBuilder, use_cassette};
 pub use completion::{CallError, Client, Completion, CompletionStream, Delta, Reply, Request, Upstream};
 #[cfg(feature = "gateway")]
 pub use completion::{HttpUpstream, completion, completion_stream};
-#[cfg(feature = "gateway")]
-pub(crate) use gateway::Gateway;
 pub use intercept::{InterceptError, VcrFault, intercept};
 pub use vcr::{InCassette, Vcr};

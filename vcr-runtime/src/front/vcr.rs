@@ -105,7 +105,7 @@ impl Vcr {
     async fn end(self, passed: bool) -> Result<Report> {
         self.session.end();
         #[cfg(feature = "gateway")]
-        let aborted = match self.session.gateway.get() {
+        let aborted = match self.open_gateway() {
             Some(gateway) => gateway.shutdown(GRACE).await,
             None => 0,
         };
@@ -124,9 +124,7 @@ impl Vcr {
     pub(crate) fn conclude_blocking(&self, passed: bool) -> crate::session::Verdict {
         #[cfg(feature = "gateway")]
         let aborted = self
-            .session
-            .gateway
-            .get()
+            .open_gateway()
             .map_or(0, |gateway| gateway.shutdown_blocking(GRACE));
         #[cfg(not(feature = "gateway"))]
         let aborted = 0;
@@ -140,6 +138,8 @@ const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
 
 #[cfg(feature = "gateway")]
 mod gateway {
+    use std::sync::Arc;
+
     use super::Vcr;
     use crate::error::{Error, ErrorKind, Result};
     use crate::front::gateway::{Gateway, check_proxies};
@@ -171,24 +171,47 @@ mod gateway {
             Ok(format!("http://{}/up/{number}", gateway.addr()))
         }
 
+        /// The session's gateway, if it was ever asked for.
+        pub(super) fn open_gateway(&self) -> Option<&Gateway> {
+            self.session.front.get()?.downcast_ref()
+        }
+
         fn gateway(&self) -> Result<&Gateway> {
-            self.session.gateway.get_or_try_init(|| {
-                if self.session.start_paused {
-                    return Err(Error::new(
-                        ErrorKind::PausedClock,
-                        "`start_paused` and the loopback gateway exclude each other: the clock jumps while a socket is awaited, so every timeout fires at once",
-                        "drop `start_paused`, or use the in-process front (`vcr.client(..)` or `vcr.intercept(..)`)",
-                    ));
-                }
-                check_proxies(|name| std::env::var(name).ok())?;
-                let project = self.session.project();
-                let routes = Protocol::all().map(|protocol| {
-                    let base = project.upstreams.get(protocol.provider()).map_or(protocol.upstream(), String::as_str);
-                    let upstream = Upstream { provider: protocol.provider().to_owned(), base: base.to_owned() };
-                    (protocol.prefix().to_owned(), upstream)
-                });
-                Gateway::start(self.session.clone(), routes.collect())
+            self.session
+                .front
+                .get_or_try_init(|| self.start_gateway().map(|gateway| Box::new(gateway) as Box<_>))?;
+            self.open_gateway().ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Gateway,
+                    "another front occupies the session",
+                    "use one session for each front",
+                )
             })
+        }
+
+        fn start_gateway(&self) -> Result<Gateway> {
+            if self.session.start_paused {
+                return Err(Error::new(
+                    ErrorKind::PausedClock,
+                    "`start_paused` and the loopback gateway exclude each other: the clock jumps while a socket is awaited, so every timeout fires at once",
+                    "drop `start_paused`, or use the in-process front (`vcr.client(..)` or `vcr.intercept(..)`)",
+                ));
+            }
+            check_proxies(|name| std::env::var(name).ok())?;
+            let project = self.session.project();
+            let routes = Protocol::all().map(|protocol| {
+                let base = project
+                    .upstreams
+                    .get(protocol.provider())
+                    .map_or(protocol.upstream(), String::as_str);
+                let upstream = Upstream {
+                    provider: protocol.provider().to_owned(),
+                    base: base.to_owned(),
+                };
+                (protocol.prefix().to_owned(), upstream)
+            });
+            // The gateway must not keep alive the session that owns it.
+            Gateway::start(Arc::new(Arc::downgrade(&self.session)), routes.collect())
         }
     }
 }

@@ -2,21 +2,31 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Weak;
 
 use super::exchange::{Exchange, HttpTurn, Upstream};
 use super::http_recorder::HttpRecorder;
 use super::session::{Session, Turn};
+use crate::error::{Error, ErrorKind};
 use crate::json::{Json, Object};
 use crate::protocol::{self, HttpRequest, Wire};
 
-impl Exchange for Session {
+/// A front holds its session weakly: the session owns the front.
+impl Exchange for Weak<Session> {
     fn begin<'a>(
         &'a self,
         upstream: &'a Upstream,
         request: HttpRequest<'a>,
         headers: &'a [(String, String)],
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
-        let turn = self.http_turn(upstream, &request, headers);
+        let turn = match self.upgrade() {
+            Some(session) => session.http_turn(upstream, &request, headers),
+            None => HttpTurn::Refused(Error::new(
+                ErrorKind::Ended,
+                "a call came after its session was dropped",
+                "keep the `Vcr` handle until the last call is answered",
+            )),
+        };
         Box::pin(std::future::ready(turn))
     }
 }

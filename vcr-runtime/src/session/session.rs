@@ -1,8 +1,11 @@
 //! A session: one test's cassettes, settings and ledger. Every front asks it what to do with a call.
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
 use super::ledger::Ledger;
@@ -47,8 +50,8 @@ pub(crate) struct Session {
     own: OnceLock<Arc<Tape>>,
     ledger: Mutex<Ledger>,
     ended: AtomicBool,
-    #[cfg(feature = "gateway")]
-    pub(crate) gateway: once_cell::sync::OnceCell<crate::front::Gateway>,
+    /// What a front keeps for the session's life, such as a server. The session itself knows no front.
+    pub(crate) front: OnceCell<Box<dyn Any + Send + Sync>>,
 }
 
 /// What a front has to do with a call.
@@ -115,8 +118,7 @@ impl Session {
             own: OnceLock::new(),
             ledger: Mutex::new(ledger),
             ended: AtomicBool::new(false),
-            #[cfg(feature = "gateway")]
-            gateway: once_cell::sync::OnceCell::new(),
+            front: OnceCell::new(),
         })
     }
 
