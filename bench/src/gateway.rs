@@ -31,7 +31,11 @@ struct Pieces {
 
 impl Pieces {
     fn new(pieces: Vec<Bytes>) -> Self {
-        Self { pieces, next: 0, yielded: false }
+        Self {
+            pieces,
+            next: 0,
+            yielded: false,
+        }
     }
 }
 
@@ -39,7 +43,10 @@ impl Body for Pieces {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         // Yielding once after each piece lets hyper write it out before it asks for the next.
         if self.next > 0 && !self.yielded && self.next < self.pieces.len() {
             self.yielded = true;
@@ -66,24 +73,40 @@ fn stream_pieces() -> Vec<Bytes> {
             "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n"
         ))
     };
-    let mut pieces: Vec<Bytes> =
-        (0..EVENTS).map(|index| event(&format!("{{\"content\":\"word {index} \"}}"), "null")).collect();
+    let mut pieces: Vec<Bytes> = (0..EVENTS)
+        .map(|index| event(&format!("{{\"content\":\"word {index} \"}}"), "null"))
+        .collect();
     pieces.push(event("{}", "\"stop\""));
     pieces.push(Bytes::from_static(b"data: [DONE]\n\n"));
     pieces
 }
 
 fn request_body(index: usize, stream: bool) -> String {
-    format!("{{\"model\":\"m\",\"stream\":{stream},\"messages\":[{{\"role\":\"user\",\"content\":\"Question {index}?\"}}]}}")
+    format!(
+        "{{\"model\":\"m\",\"stream\":{stream},\"messages\":[{{\"role\":\"user\",\"content\":\"Question {index}?\"}}]}}"
+    )
 }
 
-async fn answer(request: Request<Incoming>) -> Result<Response<http_body_util::combinators::BoxBody<Bytes, Infallible>>, Infallible> {
-    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+async fn answer(
+    request: Request<Incoming>,
+) -> Result<Response<http_body_util::combinators::BoxBody<Bytes, Infallible>>, Infallible> {
+    let body = request
+        .into_body()
+        .collect()
+        .await
+        .map(|body| body.to_bytes())
+        .unwrap_or_default();
     let stream = body.windows(13).any(|window| window == b"\"stream\":true");
     Ok(if stream {
-        Response::builder().header("content-type", "text/event-stream").body(Pieces::new(stream_pieces()).boxed()).unwrap()
+        Response::builder()
+            .header("content-type", "text/event-stream")
+            .body(Pieces::new(stream_pieces()).boxed())
+            .unwrap()
     } else {
-        Response::builder().header("content-type", "application/json").body(Full::new(unary_body()).boxed()).unwrap()
+        Response::builder()
+            .header("content-type", "application/json")
+            .body(Full::new(unary_body()).boxed())
+            .unwrap()
     })
 }
 
@@ -96,7 +119,10 @@ where
     listener.set_nonblocking(true).unwrap();
     let addr = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async move {
             let listener = TcpListener::from_std(listener).unwrap();
             while let Ok((stream, _)) = listener.accept().await {
@@ -109,13 +135,17 @@ where
 }
 
 async fn bare(stream: TcpStream) {
-    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service_fn(answer))
+        .await;
 }
 
 async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(addr).await.unwrap();
     stream.set_nodelay(true).unwrap();
-    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
     tokio::spawn(connection);
     sender
 }
@@ -155,9 +185,15 @@ fn open(directory: &std::path::Path, mode: Mode, include: IncludeRaw) -> Vcr {
 }
 
 pub fn run() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
-        for (stream, what) in [(false, "gateway replay, unary 1 KB"), (true, "gateway replay, 200 events, one write each")] {
+        for (stream, what) in [
+            (false, "gateway replay, unary 1 KB"),
+            (true, "gateway replay, 200 events, one write each"),
+        ] {
             let upstream = serve(bare);
             let directory = tempfile::tempdir().unwrap();
             let vcr = open(directory.path(), Mode::Record, IncludeRaw::Always);
@@ -173,7 +209,15 @@ pub fn run() {
             let (mut sender, mut direct) = (connect(addr).await, connect(upstream).await);
             for index in 0..CALLS {
                 ours.push(ask(&mut sender, addr, &path, request_body(index, stream)).await);
-                floor.push(ask(&mut direct, upstream, "/v1/chat/completions", request_body(index, stream)).await);
+                floor.push(
+                    ask(
+                        &mut direct,
+                        upstream,
+                        "/v1/chat/completions",
+                        request_body(index, stream),
+                    )
+                    .await,
+                );
             }
             row(what, median(&mut ours[1..]), median(&mut floor[1..]), "<= 1.3");
             vcr.finish().await.unwrap();
@@ -183,9 +227,15 @@ pub fn run() {
 
 /// Recording through the gateway, beside the same gateway passing everything through and keeping nothing.
 pub fn record() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
-        for (stream, what) in [(false, "gateway record, unary 1 KB"), (true, "gateway record, 200 events")] {
+        for (stream, what) in [
+            (false, "gateway record, unary 1 KB"),
+            (true, "gateway record, 200 events"),
+        ] {
             let upstream = serve(bare);
             let directory = tempfile::tempdir().unwrap();
             let vcr = open(directory.path(), Mode::Record, IncludeRaw::Auto);

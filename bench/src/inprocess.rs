@@ -14,11 +14,19 @@ use crate::table::{median, prose, row};
 const SIZES: [usize; 3] = [1, 100, 10_000];
 
 pub fn unary() {
-    for (name, prompt, budget) in [("1 KB prompt", 600, "<= 5 us"), ("20 KB prompt", 20_000, "<= 30 us")] {
+    for (name, prompt, budget) in [
+        ("1 KB prompt", 600, "<= 5 us"),
+        ("20 KB prompt", 20_000, "<= 30 us"),
+    ] {
         for calls in SIZES {
             let calls = if prompt > 1000 { calls.min(1000) } else { calls };
             let (ours, floor) = compare(calls, prompt, None);
-            row(&format!("unary 1 KB answer, {name}, {calls} calls"), ours, floor, budget);
+            row(
+                &format!("unary 1 KB answer, {name}, {calls} calls"),
+                ours,
+                floor,
+                budget,
+            );
         }
     }
 }
@@ -26,24 +34,42 @@ pub fn unary() {
 pub fn stream() {
     for calls in [1, 100, 1000] {
         let (ours, floor) = compare(calls, 600, Some(200));
-        row(&format!("stream of 200 frames, {calls} calls"), ours, floor, "<= 15 us");
+        row(
+            &format!("stream of 200 frames, {calls} calls"),
+            ours,
+            floor,
+            "<= 15 us",
+        );
     }
 }
 
 fn request(index: usize, prompt: usize) -> Request {
-    Request::new("gpt-4o-mini").system(prose(0, prompt)).user(format!("Question {index}?")).parameter("temperature", 0.2)
+    Request::new("gpt-4o-mini")
+        .system(prose(0, prompt))
+        .user(format!("Question {index}?"))
+        .parameter("temperature", 0.2)
 }
 
 /// The median time of a replayed call, ours and the floor's, in shuffled order.
 fn compare(calls: usize, prompt: usize, frames: Option<usize>) -> (Duration, Duration) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let directory = tempfile::tempdir().unwrap();
     runtime.block_on(record(directory.path(), calls, prompt, frames));
     let rounds = if calls < 100 { 400 } else { 20_000 / calls.max(1) }.max(3);
     let mut ours = Vec::new();
     let mut floor = Vec::new();
     for round in 0..rounds {
-        runtime.block_on(play(directory.path(), calls, prompt, frames.is_some(), round, &mut ours));
+        runtime.block_on(play(
+            directory.path(),
+            calls,
+            prompt,
+            frames.is_some(),
+            round,
+            &mut ours,
+        ));
         keyed(calls, prompt, frames, round, &mut floor);
     }
     (median(&mut ours), median(&mut floor))
@@ -51,7 +77,9 @@ fn compare(calls: usize, prompt: usize, frames: Option<usize>) -> (Duration, Dur
 
 fn steps(index: usize, frames: Option<usize>) -> Vec<Delta> {
     let mut steps: Vec<Delta> = match frames {
-        Some(frames) => (0..frames).map(|frame| Delta::text(format!("word {frame} "))).collect(),
+        Some(frames) => (0..frames)
+            .map(|frame| Delta::text(format!("word {frame} ")))
+            .collect(),
         None => vec![Delta::text(prose(index, 1000))],
     };
     steps.push(Delta::finish("stop"));
@@ -59,7 +87,14 @@ fn steps(index: usize, frames: Option<usize>) -> Vec<Delta> {
 }
 
 fn open(directory: &Path, mode: Mode) -> Vcr {
-    Vcr::builder().scenario("bench").fixture_dir(directory).mode(mode).matching(Matching::Keyed).tick_ms(0.0).open().unwrap()
+    Vcr::builder()
+        .scenario("bench")
+        .fixture_dir(directory)
+        .mode(mode)
+        .matching(Matching::Keyed)
+        .tick_ms(0.0)
+        .open()
+        .unwrap()
 }
 
 async fn record(directory: &Path, calls: usize, prompt: usize, frames: Option<usize>) {
@@ -77,7 +112,14 @@ async fn record(directory: &Path, calls: usize, prompt: usize, frames: Option<us
     vcr.finish().await.unwrap();
 }
 
-async fn play(directory: &Path, calls: usize, prompt: usize, stream: bool, round: usize, samples: &mut Vec<Duration>) {
+async fn play(
+    directory: &Path,
+    calls: usize,
+    prompt: usize,
+    stream: bool,
+    round: usize,
+    samples: &mut Vec<Duration>,
+) {
     let vcr = open(directory, Mode::Replay);
     let client = vcr.client(|_: Request| async { Err::<Reply, _>(Failure::new("Live", "went live")) });
     // The first call opens the cassette; that is the row `open`.
@@ -122,7 +164,10 @@ async fn single(directory: &Path, prompt: usize, stream: bool, samples: &mut Vec
 
 fn shuffled(calls: usize, round: usize) -> impl Iterator<Item = usize> {
     // A step that shares no factor with the number of calls visits each once.
-    let step = (1..).map(|n| 7919 + 2 * (round + n)).find(|step| gcd(*step, calls) == 1).unwrap();
+    let step = (1..)
+        .map(|n| 7919 + 2 * (round + n))
+        .find(|step| gcd(*step, calls) == 1)
+        .unwrap();
     (0..calls).map(move |position| position * step % calls)
 }
 
@@ -143,8 +188,9 @@ fn keyed(calls: usize, prompt: usize, frames: Option<usize>, round: usize, sampl
             None => vec![prose(index, 1000)],
         }
     };
-    let mut map: HashMap<_, VecDeque<Vec<String>>> =
-        (0..calls).map(|index| (key(&body(index)), VecDeque::from([answer(index)]))).collect();
+    let mut map: HashMap<_, VecDeque<Vec<String>>> = (0..calls)
+        .map(|index| (key(&body(index)), VecDeque::from([answer(index)])))
+        .collect();
     for index in shuffled(calls, round) {
         let request = body(index);
         let start = Instant::now();

@@ -20,7 +20,12 @@ pub fn run() {
         ours.push(time(|| ready(vcr_runtime::intercept(&request, answer)).unwrap()));
     }
     let (ours, floor) = (median(&mut ours), median(&mut floor));
-    row("live call, no session (added: the difference)", ours, floor, "ours - floor < 50 ns");
+    row(
+        "live call, no session (added: the difference)",
+        ours,
+        floor,
+        "ours - floor < 50 ns",
+    );
 }
 
 async fn answer() -> Result<u64, std::fmt::Error> {

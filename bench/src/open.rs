@@ -9,14 +9,29 @@ use vcr_runtime::{Delta, Failure, Mode, Reply, Request, Vcr};
 use crate::table::{median, prose, row};
 
 pub fn run() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = runtime.block_on(record(directory.path(), calls(), "a"));
-    measure(&runtime, directory.path(), &path, "a", "open a cassette, 4,000 calls");
+    measure(
+        &runtime,
+        directory.path(),
+        &path,
+        "a",
+        "open a cassette, 4,000 calls",
+    );
     for take in ["b", "c", "d", "e"] {
         runtime.block_on(record(directory.path(), calls(), take));
     }
-    measure(&runtime, directory.path(), &path, "e", "open it with five takes, four not played");
+    measure(
+        &runtime,
+        directory.path(),
+        &path,
+        "e",
+        "open it with five takes, four not played",
+    );
 }
 
 fn measure(runtime: &tokio::runtime::Runtime, directory: &Path, path: &Path, take: &str, what: &str) {
@@ -31,12 +46,22 @@ fn measure(runtime: &tokio::runtime::Runtime, directory: &Path, path: &Path, tak
         ours.push(runtime.block_on(open(directory, take)));
     }
     let size = std::fs::metadata(path).unwrap().len() / 1_000_000;
-    row(&format!("{what} ({size} MB)"), median(&mut ours), median(&mut floor), "<= 1.0");
+    row(
+        &format!("{what} ({size} MB)"),
+        median(&mut ours),
+        median(&mut floor),
+        "<= 1.0",
+    );
 }
 
 /// The time of the first call, which opens the cassette.
 async fn open(directory: &Path, take: &str) -> Duration {
-    let vcr = Vcr::builder().scenario("open").fixture_dir(directory).mode(Mode::Replay).open().unwrap();
+    let vcr = Vcr::builder()
+        .scenario("open")
+        .fixture_dir(directory)
+        .mode(Mode::Replay)
+        .open()
+        .unwrap();
     let client = vcr.client(|_: Request| async { Err::<Reply, _>(Failure::new("Live", "went live")) });
     let request = request(0, take);
     let start = Instant::now();
@@ -47,15 +72,25 @@ async fn open(directory: &Path, take: &str) -> Duration {
 }
 
 fn request(index: usize, take: &str) -> Request {
-    Request::new("m").system(prose(0, 600)).user(format!("Question {index} of {take}?"))
+    Request::new("m")
+        .system(prose(0, 600))
+        .user(format!("Question {index} of {take}?"))
 }
 
 async fn record(directory: &Path, calls: usize, take: &str) -> PathBuf {
-    let vcr = Vcr::builder().scenario("open").fixture_dir(directory).mode(Mode::Record).open().unwrap();
+    let vcr = Vcr::builder()
+        .scenario("open")
+        .fixture_dir(directory)
+        .mode(Mode::Record)
+        .open()
+        .unwrap();
     let path = vcr.cassette_path().unwrap();
     for index in 0..calls {
         let client = vcr.client(move |_: Request| async move {
-            Ok::<_, Failure>(Reply::from(vec![Delta::text(prose(index, 1000)), Delta::finish("stop")]))
+            Ok::<_, Failure>(Reply::from(vec![
+                Delta::text(prose(index, 1000)),
+                Delta::finish("stop"),
+            ]))
         });
         client.completion(request(index, take)).await.unwrap();
     }
@@ -65,5 +100,8 @@ async fn record(directory: &Path, calls: usize, take: &str) -> PathBuf {
 
 /// Fewer where the run is slowed down on purpose, as under a profiler.
 fn calls() -> usize {
-    std::env::var("BENCH_CALLS").ok().and_then(|calls| calls.parse().ok()).unwrap_or(4000)
+    std::env::var("BENCH_CALLS")
+        .ok()
+        .and_then(|calls| calls.parse().ok())
+        .unwrap_or(4000)
 }

@@ -9,13 +9,20 @@ pub fn median(samples: &mut [Duration]) -> Duration {
 }
 
 pub fn head() {
-    println!("{:<44} {:>12} {:>12} {:>7}   budget", "what", "ours", "floor", "ratio");
+    println!(
+        "{:<44} {:>12} {:>12} {:>7}   budget",
+        "what", "ours", "floor", "ratio"
+    );
 }
 
 /// One row: our median, the floor's, their ratio, and what is allowed.
 pub fn row(what: &str, ours: Duration, floor: Duration, budget: &str) {
     let ratio = ours.as_secs_f64() / floor.as_secs_f64().max(1e-12);
-    println!("{what:<44} {:>12} {:>12} {ratio:>7.2}   {budget}", text(ours), text(floor));
+    println!(
+        "{what:<44} {:>12} {:>12} {ratio:>7.2}   {budget}",
+        text(ours),
+        text(floor)
+    );
 }
 
 pub fn text(duration: Duration) -> String {
@@ -32,8 +39,21 @@ pub fn prose(seed: usize, size: usize) -> String {
     let mut text = String::with_capacity(size + 16);
     let mut state = seed as u64 ^ 0x9e37_79b9_7f4a_7c15;
     while text.len() < size {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        text.push_str(["river ", "of ", "words ", "and ", "numbers ", "17 ", "\"quoted\" ", "end. "][(state >> 61) as usize]);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(
+            [
+                "river ",
+                "of ",
+                "words ",
+                "and ",
+                "numbers ",
+                "17 ",
+                "\"quoted\" ",
+                "end. ",
+            ][(state >> 61) as usize],
+        );
     }
     text
 }

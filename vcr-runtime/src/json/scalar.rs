@@ -39,29 +39,7 @@ impl<'a> Parser<'a> {
     /// Moves to the next byte that is special inside a string.
     fn plain(&mut self) -> Parsed<u8> {
         let bytes = self.text.as_bytes();
-        let mut at = self.at;
-        // Long texts first, in strides that compilers turn into vector instructions.
-        while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
-            if chunk.iter().fold(false, |found, byte| found | is_special(*byte)) {
-                break;
-            }
-            at += 32;
-        }
-        loop {
-            let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
-                at = bytes
-                    .len()
-                    .min(at + bytes[at..].iter().take_while(|byte| !is_special(**byte)).count());
-                break;
-            };
-            // Eight bytes at a time. The lowest mark is exact; those above it may not be.
-            let marks = special(u64::from_le_bytes(*chunk));
-            if marks != 0 {
-                at += marks.trailing_zeros() as usize / 8;
-                break;
-            }
-            at += 8;
-        }
+        let at = next_special(bytes, self.at);
         match bytes.get(at) {
             Some(&byte @ (b'"' | b'\\')) => {
                 self.at = at;
@@ -155,6 +133,28 @@ impl<'a> Parser<'a> {
         });
         self.at += 4;
         Ok(value)
+    }
+}
+
+/// The place of the next byte from `at` on that is special inside a JSON string; the length where there is none.
+pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
+    // Long texts first, in strides that compilers turn into vector instructions.
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
+        if chunk.iter().fold(false, |found, byte| found | is_special(*byte)) {
+            break;
+        }
+        at += 32;
+    }
+    loop {
+        let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
+            return at + bytes[at..].iter().take_while(|byte| !is_special(**byte)).count();
+        };
+        // Eight bytes at a time. The lowest mark is exact; those above it may not be.
+        let marks = special(u64::from_le_bytes(*chunk));
+        if marks != 0 {
+            return at + marks.trailing_zeros() as usize / 8;
+        }
+        at += 8;
     }
 }
 

@@ -1,4 +1,7 @@
+use std::fmt::Write as _;
+
 use super::Json;
+use super::scalar::next_special;
 
 /// The document without white space.
 pub(crate) fn compact(document: &Json) -> String {
@@ -95,7 +98,10 @@ fn scalar_into(document: &Json, out: &mut String) {
     match document {
         Json::Bool(true) => out.push_str("true"),
         Json::Bool(false) => out.push_str("false"),
-        Json::Number(number) => out.push_str(&number.to_string()),
+        Json::Number(number) => {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{number}");
+        }
         Json::String(text) => quote_into(text, out),
         Json::Null | Json::Array(_) | Json::Object(_) => out.push_str("null"),
     }
@@ -109,33 +115,33 @@ fn quote_into(text: &str, out: &mut String) {
 
 /// Appends `text` with the escapes that JSON requires and no others: `"`, `\`, and the controls below U+0020.
 pub(crate) fn escape_into(text: &str, out: &mut String) {
+    let bytes = text.as_bytes();
     let mut written = 0;
-    for (index, byte) in text.bytes().enumerate() {
-        let short = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0..0x20 => "",
-            _ => continue,
+    loop {
+        let at = next_special(bytes, written);
+        out.push_str(&text[written..at]);
+        let Some(byte) = bytes.get(at) else {
+            return;
         };
-        out.push_str(&text[written..index]);
-        if short.is_empty() {
-            const HEX: [char; 16] = [
-                '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-            ];
-            out.push_str("\\u00");
-            out.push(HEX[usize::from(byte >> 4)]);
-            out.push(HEX[usize::from(byte & 15)]);
-        } else {
-            out.push_str(short);
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0c => out.push_str("\\f"),
+            control => {
+                const HEX: [char; 16] = [
+                    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+                ];
+                out.push_str("\\u00");
+                out.push(HEX[usize::from(control >> 4)]);
+                out.push(HEX[usize::from(control & 15)]);
+            }
         }
-        written = index + 1;
+        written = at + 1;
     }
-    out.push_str(&text[written..]);
 }
 
 #[cfg(test)]
