@@ -107,6 +107,29 @@ async fn leaves_a_call_unfinished(vcr: Vcr) {
 }
 
 #[vcr_test]
+async fn calls_late(vcr: Vcr) {
+    ask(&vcr, "first").await.unwrap();
+    if !fault() {
+        return;
+    }
+    let (sender, ended) = std::sync::mpsc::channel::<()>();
+    // Dropped when the runtime stops, and that is after the test has ended.
+    tokio::spawn(async move {
+        let _sender = sender;
+        std::future::pending::<()>().await;
+    });
+    let (running, started) = tokio::sync::oneshot::channel();
+    tokio::task::spawn_blocking(move || {
+        running.send(()).unwrap();
+        ended.recv().unwrap_err();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let error = runtime.block_on(ask(&vcr, "late")).unwrap_err();
+        eprintln!("refused: {error}");
+    });
+    started.await.unwrap();
+}
+
+#[vcr_test]
 #[should_panic(expected = "the assertion of the test")]
 async fn expects_a_panic(vcr: Vcr) {
     ask(&vcr, "first").await.unwrap();

@@ -186,6 +186,29 @@ fn a_call_that_is_still_under_way_is_named() {
 }
 
 #[test]
+fn a_late_call_is_refused_and_named() {
+    for runner in RUNNERS {
+        let Some(row) = Row::recorded(runner, "calls_late") else {
+            continue;
+        };
+        row.replay(&[]).expect(true);
+        row.replay(&[FAULT]).expect(true);
+        // Runners hide the output of a test that passes; the binary by itself shows it.
+        let shown = row
+            .project
+            .direct("verdict", "calls_late")
+            .env("VCR_MODE", "replay");
+        let shown = shown
+            .fixtures(row.fixtures.path())
+            .env(FAULT.0, FAULT.1)
+            .outcome();
+        shown
+            .expect(true)
+            .says("refused: a call came after its test `functional::verdict::calls_late` had ended");
+    }
+}
+
+#[test]
 fn an_expected_panic_still_counts_as_passed() {
     for runner in RUNNERS {
         let Some(row) = Row::recorded(runner, "expects_a_panic") else {
