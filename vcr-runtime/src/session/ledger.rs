@@ -5,8 +5,11 @@ use crate::error::{Error, ErrorKind};
 /// The session's memory.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// Calls that nothing recorded answers, and other faults of the session, in order.
-    pub(crate) faults: Vec<Error>,
+    /// The first fault: a call that nothing recorded answers, or a cassette that cannot be used. The verdict shows one screen,
+    /// and a program that loops over a miss must not fill the memory with the others.
+    pub(crate) fault: Option<Error>,
+    /// Calls that nothing recorded answers.
+    pub(crate) misses: usize,
     /// Calls that came after the session had ended.
     pub(crate) late: usize,
     /// Calls answered from a cassette.
@@ -25,7 +28,8 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Remembers a fault and gives it back for the caller.
     pub(crate) fn fault(&mut self, error: Error) -> Error {
-        self.faults.push(error.clone());
+        self.misses += usize::from(error.kind() == ErrorKind::Miss);
+        self.fault.get_or_insert_with(|| error.clone());
         error
     }
 
@@ -35,13 +39,5 @@ impl Ledger {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
-    }
-
-    /// The number of calls that nothing recorded answers.
-    pub(crate) fn misses(&self) -> usize {
-        self.faults
-            .iter()
-            .filter(|fault| fault.kind() == ErrorKind::Miss)
-            .count()
     }
 }

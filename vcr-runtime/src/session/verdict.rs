@@ -79,7 +79,7 @@ impl Session {
         self.note_unfinished(&tapes, aborted);
         let leftovers = self.leftovers(&tapes, &mut report);
         // Whatever makes the test fail sends what it recorded to the side file.
-        let good = passed && leftovers.is_none() && self.ledger().faults.is_empty();
+        let good = passed && leftovers.is_none() && self.ledger().fault.is_none();
         let mut notes = Vec::new();
         for tape in &tapes {
             match tape.keep(good, self.settings().keep_transient, &mut notes) {
@@ -99,8 +99,8 @@ impl Session {
             ));
         }
         // The first cause first: a miss explains the leftovers behind it, not the reverse.
-        let first = ledger.faults.first().cloned();
-        let misses = ledger.misses();
+        let first = ledger.fault.clone();
+        let misses = ledger.misses;
         drop(ledger);
         let failure = match (first, leftovers) {
             (Some(fault), left) => Some(with_rest(fault, misses, left)),
