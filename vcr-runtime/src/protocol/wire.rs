@@ -177,6 +177,11 @@ pub(crate) trait Wire: Sync + Send {
         false
     }
 
+    /// Whether a streamed answer can be rendered from frames. Where it cannot, its raw layer is always kept.
+    fn renders_streams(&self) -> bool {
+        true
+    }
+
     /// A decoder for one streamed answer.
     fn decoder(&self) -> Box<dyn Decoder>;
 

@@ -149,7 +149,8 @@ pub(crate) fn check_shape(
     let Some(streamed) = is_streamed(call) else {
         return Ok(());
     };
-    let renderable = wire.is_some() && !call.frames.is_empty();
+    let renderable =
+        wire.is_some_and(|wire| !live.stream() || wire.renders_streams()) && !call.frames.is_empty();
     if wire.is_none() || streamed == live.stream() || is_http_error(call) || is_silent(call) || renderable {
         return Ok(());
     }

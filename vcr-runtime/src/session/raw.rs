@@ -45,7 +45,7 @@ pub(crate) fn keep(
     let loss = call.note.clone().or_else(|| loss(call, wire, request, &evidence));
     let wanted = match include {
         IncludeRaw::Always => true,
-        IncludeRaw::Never => false,
+        IncludeRaw::Never => matches!(evidence, Evidence::Stream { .. }) && !wire.renders_streams(),
         IncludeRaw::Auto => loss.is_some(),
     };
     match (wanted, loss) {

@@ -47,6 +47,10 @@ impl Wire for Converse {
         unary::render(answer)
     }
 
+    fn renders_streams(&self) -> bool {
+        false
+    }
+
     /// Binary streams come from the raw layer alone.
     fn render_stream(&self, _answer: &Answer<'_>) -> Vec<(usize, Json)> {
         Vec::new()
