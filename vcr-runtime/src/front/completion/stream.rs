@@ -99,6 +99,14 @@ impl CompletionStream {
 
     /// The next frame; `None` at the end. After an error there is nothing more.
     pub async fn next(&mut self) -> Option<Result<Frame, CallError>> {
+        // At full speed nothing is waited for; the short way spares each frame a few copies.
+        if let Source::Replayed(replayed) = &mut self.source
+            && replayed.pace.is_immediate()
+            && let Some(frame) = replayed.frames.next()
+        {
+            replayed.next += 1;
+            return Some(Ok(frame));
+        }
         std::future::poll_fn(|context| self.poll_frame(context)).await
     }
 
