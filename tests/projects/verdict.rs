@@ -106,14 +106,14 @@ async fn leaves_a_call_unfinished(vcr: Vcr) {
     }
 }
 
-#[vcr_test]
+#[vcr_test(flavor = "multi_thread", worker_threads = 1)]
 async fn calls_late(vcr: Vcr) {
     ask(&vcr, "first").await.unwrap();
     if !fault() {
         return;
     }
     let (sender, ended) = std::sync::mpsc::channel::<()>();
-    // Dropped when the runtime stops, and that is after the test has ended.
+    // Dropped when the runtime's workers stop, and that is after the test has ended.
     tokio::spawn(async move {
         let _sender = sender;
         std::future::pending::<()>().await;

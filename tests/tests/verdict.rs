@@ -204,7 +204,8 @@ fn a_late_call_is_refused_and_named() {
             .outcome();
         shown
             .expect(true)
-            .says("refused: a call came after its test `functional::verdict::calls_late` had ended");
+            .says("refused: a call came after its test `functional::verdict::calls_late` had ended")
+            .says("1 call came after the test had ended");
     }
 }
 
