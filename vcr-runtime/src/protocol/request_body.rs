@@ -62,7 +62,7 @@ pub(super) fn is_control(name: &str) -> bool {
 }
 
 /// `None` when nothing but control members was in there: without them the caller would not have sent the object.
-fn without_control(metadata: Object) -> Option<Object> {
+pub(super) fn without_control(metadata: Object) -> Option<Object> {
     let before = metadata.len();
     let kept: Object = metadata
         .into_iter()

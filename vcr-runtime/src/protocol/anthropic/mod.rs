@@ -18,8 +18,8 @@ mod words;
 
 pub(super) use messages::{Messages, NAME, PROVIDER};
 pub(super) use render::content;
+pub(super) use request::system_message;
 #[cfg(test)]
 pub(super) use request::system_of;
-pub(super) use request::{system_message, without_control};
 pub(super) use template::{note_usage, noted_usage};
 pub(super) use unary::read_content;

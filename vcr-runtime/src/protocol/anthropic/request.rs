@@ -1,11 +1,10 @@
 use crate::json::{Json, Object, parse};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
+use crate::protocol::request_body::{LEADING, is_control, without_control};
 
 use super::{NAME, PROVIDER};
 
-/// First in the parameters, there or not, as the cassette format has it.
-const LEADING: [&str; 3] = ["temperature", "max_tokens", "stream"];
 const SYSTEM: &str = "system";
 
 /// Reads a Messages request; `None` when it is something else.
@@ -94,21 +93,6 @@ pub(crate) fn system_of(message: &Json) -> Option<&Json> {
     members
         .get("content")
         .filter(|content| is_system && !content.is_null())
-}
-
-/// Members that steer this tool; no provider may see or be matched by them.
-fn is_control(name: &str) -> bool {
-    name == "vcr" || name.starts_with("vcr_")
-}
-
-/// The members without those that steer this tool. `None` when nothing but control members was in there: without them the caller would not have sent the object.
-pub(crate) fn without_control(metadata: Object) -> Option<Object> {
-    let before = metadata.len();
-    let kept: Object = metadata
-        .into_iter()
-        .filter(|(name, _)| !is_control(name))
-        .collect();
-    (before == 0 || !kept.is_empty()).then_some(kept)
 }
 
 #[cfg(test)]

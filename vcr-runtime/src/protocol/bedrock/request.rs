@@ -1,14 +1,12 @@
 use crate::json::{Json, Object, parse};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
+use crate::protocol::anthropic::system_message;
 #[cfg(test)]
 use crate::protocol::anthropic::system_of;
-use crate::protocol::anthropic::{system_message, without_control};
+use crate::protocol::request_body::{LEADING, without_control};
 
 use super::converse::{NAME, PROVIDER};
-
-/// First in the parameters, there or not, as the cassette format has it.
-const LEADING: [&str; 3] = ["temperature", "max_tokens", "stream"];
 
 /// Reads a Converse request: `POST …/model/<id>/converse`, or `…/converse-stream`. The signature (`SigV4`) is in the
 /// headers and so no part of it.

@@ -1,11 +1,9 @@
 use crate::json::{Json, Object, parse};
 use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
+use crate::protocol::request_body::{LEADING, is_control, without_control};
 
 use super::chat::{NAME, PATH, PROVIDER};
-
-/// First in the parameters, there or not, as the cassette format has it.
-const LEADING: [&str; 3] = ["temperature", "max_tokens", "stream"];
 
 /// Reads a chat completions request; `None` when it is something else.
 pub(super) fn canonical(path: &str, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
@@ -64,21 +62,6 @@ pub(super) fn rebuild(request: &CanonicalRequest) -> Json {
         }
     }
     Json::Object(body)
-}
-
-/// Members that steer this tool; no provider may see or be matched by them.
-fn is_control(name: &str) -> bool {
-    name == "vcr" || name.starts_with("vcr_")
-}
-
-/// `None` when nothing but control members was in there: without them the caller would not have sent the object.
-fn without_control(metadata: Object) -> Option<Object> {
-    let before = metadata.len();
-    let kept: Object = metadata
-        .into_iter()
-        .filter(|(name, _)| !is_control(name))
-        .collect();
-    (before == 0 || !kept.is_empty()).then_some(kept)
 }
 
 /// The model of Azure's paths, `/openai/deployments/<deployment>/chat/completions`.
