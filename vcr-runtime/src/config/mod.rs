@@ -7,6 +7,7 @@ mod layer;
 mod nearest;
 mod providers;
 mod public;
+mod serve;
 mod settings;
 mod values;
 
@@ -17,5 +18,6 @@ pub(crate) use layer::{Key, Layer};
 pub(crate) use nearest::hint;
 pub(crate) use providers::{ProviderTable, RuleLine};
 pub use public::Config;
+pub(crate) use serve::ServeSettings;
 pub(crate) use settings::Settings;
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

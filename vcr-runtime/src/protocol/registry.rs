@@ -242,10 +242,19 @@ mod tests {
     fn every_refusal_says_what_and_why() {
         for wire in wires() {
             let text = crate::json::compact(&wire.refusal(409, "vcr_replay_miss", "no such call"));
-            assert!(text.contains("\"vcr_replay_miss\"") && text.contains("\"no such call\""), "{text}");
+            assert!(
+                text.contains("\"vcr_replay_miss\"") && text.contains("\"no such call\""),
+                "{text}"
+            );
         }
         let gemini = find("gemini").unwrap().refusal(409, "c", "m");
-        assert_eq!(gemini.get("error").and_then(|error| error.get("code")).and_then(crate::json::Json::as_u64), Some(409));
+        assert_eq!(
+            gemini
+                .get("error")
+                .and_then(|error| error.get("code"))
+                .and_then(crate::json::Json::as_u64),
+            Some(409)
+        );
         let ollama = find("ollama-chat").unwrap().refusal(409, "c", "m");
         assert_eq!(ollama.get("error").and_then(crate::json::Json::as_str), Some("m"));
     }

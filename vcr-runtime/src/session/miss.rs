@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::cursor::{Cursor, NotTaken};
+use super::remedy::Remedy;
 use super::tape::Tape;
 use crate::canon;
 use crate::config::Matching;
@@ -18,8 +19,7 @@ const LINES: usize = 12;
 pub(crate) struct Where<'a> {
     /// The full path of the test, or of the invoker.
     pub(crate) test: &'a str,
-    /// What to append to `cargo test`.
-    pub(crate) filter: &'a str,
+    pub(crate) remedy: &'a Remedy,
     pub(crate) matching: Matching,
     /// Hide everything that comes from the request.
     pub(crate) private: bool,
@@ -49,12 +49,18 @@ pub(crate) fn report(tape: &Tape, live: &CanonicalRequest, not_taken: NotTaken, 
 fn advice(not_taken: &NotTaken, place: Where<'_>) -> String {
     match not_taken {
         NotTaken::Early { .. } => {
-            "if the order of these calls does not matter, set `matching = keyed` (or VCR_MATCHING=keyed)"
-                .to_owned()
+            format!(
+                "if the order of these calls does not matter, {}",
+                place.remedy.keyed()
+            )
+        }
+        NotTaken::Exhausted { .. } | NotTaken::Over if place.remedy.used_up().is_some() => {
+            place.remedy.used_up().unwrap_or_default().to_owned()
         }
         _ => format!(
-            "if the new request is right, record it: `VCR_MODE=record cargo test{0}` (all calls) or `VCR_MODE=new cargo test{0}` (only this one)",
-            place.filter
+            "if the new request is right, record it: {} (all calls) or {} (only this one)",
+            place.remedy.record(),
+            place.remedy.new_calls()
         ),
     }
 }

@@ -292,7 +292,7 @@ mod tests {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
-            filter: String::new(),
+            remedy: crate::session::Remedy::Test(String::new()),
         };
         let tape = Tape::open(
             path.clone(),
@@ -308,7 +308,11 @@ mod tests {
         );
         let tape = Arc::new(tape.unwrap());
         let request = CanonicalRequest::default();
-        let found = tape.find(&request, crate::config::Matching::Sequential, |_| Ok(()));
+        let once = crate::session::cursor::How {
+            matching: crate::config::Matching::Sequential,
+            repeat: false,
+        };
+        let found = tape.find(&request, once, |_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };

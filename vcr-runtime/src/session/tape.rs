@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::cursor::{Cursor, NotTaken};
+use super::cursor::{Cursor, How, NotTaken};
 use super::recorder::{Slot, micros};
+use super::remedy::Remedy;
 use crate::canon::IgnorePaths;
 use crate::cassette::{self, Cassette, Chosen, Head, Journal, Saved};
-use crate::config::Matching;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
 use crate::protocol::Providers;
@@ -30,8 +30,7 @@ pub(crate) struct Label {
     pub(crate) scenario: String,
     /// The full path of the test.
     pub(crate) test: Option<String>,
-    /// What `cargo test` takes to run that test alone; for advice.
-    pub(crate) filter: String,
+    pub(crate) remedy: Remedy,
 }
 
 /// How requests are compared.
@@ -165,7 +164,7 @@ impl Tape {
     pub(crate) fn find(
         &self,
         request: &CanonicalRequest,
-        matching: Matching,
+        how: How,
         servable: impl Fn(&Call) -> Result<()>,
     ) -> std::result::Result<Found, NotTaken> {
         let key = self.key(request);
@@ -173,7 +172,7 @@ impl Tape {
         let mut state = self.state();
         let State { cursor, recording } = &mut *state;
         let taken = match cursor {
-            Some(cursor) => match cursor.take(request, matching, servable) {
+            Some(cursor) => match cursor.take(request, how, servable) {
                 Ok(found) => Some(found),
                 Err(not_taken) if recording.is_none() => return Err(not_taken),
                 Err(_) => None,
@@ -339,7 +338,7 @@ fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cass
         if error.kind() != ErrorKind::CassetteMissing {
             return error;
         }
-        let command = format!("VCR_MODE=record cargo test{}", label.filter);
+        let command = label.remedy.record();
         let journal = Journal::path_of(path);
         let (message, advice) = if journal.exists() {
             (
@@ -348,12 +347,12 @@ fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cass
                     error.message(),
                     journal.display()
                 ),
-                format!("record it again with `{command}`, which keeps those calls in a side file"),
+                format!("record it again with {command}, which keeps those calls in a side file"),
             )
         } else {
             (
                 error.message().to_owned(),
-                format!("record it once with `{command}` and a key"),
+                format!("record it once with {command} and a key"),
             )
         };
         Error::new(ErrorKind::CassetteMissing, message, advice).at(path)

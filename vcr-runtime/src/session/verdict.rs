@@ -8,6 +8,7 @@ use super::session::Session;
 use super::tape::{Kept, Role, Tape};
 use crate::config::{Matching, Mode};
 use crate::error::{Error, ErrorKind};
+use crate::observe;
 
 /// Recorded calls listed in a report at most; the rest is counted.
 const LISTED: usize = 8;
@@ -84,7 +85,10 @@ impl Session {
         for tape in &tapes {
             match tape.keep(good, self.settings().keep_transient, &mut notes) {
                 Ok(kept) => tell(tape, kept, &mut report, &mut lines),
-                Err(error) => failure = Some(failure.unwrap_or(error)),
+                Err(error) => {
+                    observe::unsaved(&tape.path, error.kind());
+                    failure = Some(failure.unwrap_or(error));
+                }
             }
         }
         notes.into_iter().for_each(|note| self.ledger().note(note));
@@ -186,7 +190,6 @@ impl Session {
             ));
         }
         let test = self.test();
-        let filter = self.place.filter();
         let verb = if all == 1 { "was" } else { "were" };
         let error = Error::new(
             ErrorKind::Verdict,
@@ -195,7 +198,8 @@ impl Session {
                 count(all, "recorded call")
             ),
             format!(
-                "if the program is right to ask for less, record it again with `VCR_MODE=record cargo test{filter}`, or set `allow_unused`; if a task was to make the call, was it dropped before it ran?"
+                "if the program is right to ask for less, record it again with {}, or set `allow_unused`; if a task was to make the call, was it dropped before it ran?",
+                self.remedy.record()
             ),
         );
         Some(path.map_or(error.clone(), |path| error.at(&path)))

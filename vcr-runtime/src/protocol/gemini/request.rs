@@ -23,7 +23,9 @@ const ARRAY: &str = "json";
 
 /// Whether a path is of this API: the requests themselves, and others of its version.
 pub(super) fn owns(path: &str) -> bool {
-    let asks = path.rsplit_once(':').is_some_and(|(_, method)| [UNARY, STREAMED].contains(&method));
+    let asks = path
+        .rsplit_once(':')
+        .is_some_and(|(_, method)| [UNARY, STREAMED].contains(&method));
     asks || path.starts_with("/v1beta/")
 }
 
