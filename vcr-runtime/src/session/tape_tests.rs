@@ -16,7 +16,7 @@ fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
         label,
         Comparison {
             redactor: Arc::new(redactor),
-            ignore: IgnorePaths::default(),
+            ignore: Arc::default(),
             cross: None,
         },
         &mut notes,
@@ -26,7 +26,7 @@ fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
 
 fn record(tape: &Tape, call: Call) {
     let request = CanonicalRequest::default();
-    match tape.find(&request, Matching::Sequential, |_| Ok(())) {
+    match tape.find(&request, Matching::Sequential, &|_| Ok(())) {
         Ok(Found::Record(slot)) => tape.record(slot.index, call),
         other => panic!("{other:?}"),
     }

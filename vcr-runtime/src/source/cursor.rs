@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::NotTaken;
 use crate::canon::{self, IgnorePaths};
 use crate::config::Matching;
 use crate::error::Error;
@@ -29,21 +30,6 @@ pub(crate) struct Cursor {
     /// Which request, counted from 1, took each call.
     taken: Vec<Option<usize>>,
     served: usize,
-}
-
-/// Why no call was taken.
-#[derive(Debug)]
-pub(crate) enum NotTaken {
-    /// No recorded call is equal to the request.
-    Unknown,
-    /// Every equal call has been used; the first of them, and the request that took it.
-    Exhausted { call: usize, by: usize, equal: usize },
-    /// Every call has been used, and which one would answer was never asked.
-    Over,
-    /// An equal call is there, but an earlier one has not been asked for yet.
-    Early { call: usize, waits_for: usize },
-    /// The call in turn cannot answer this request; it was not taken.
-    Refused(Error),
 }
 
 impl Cursor {
