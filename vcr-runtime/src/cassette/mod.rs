@@ -4,6 +4,7 @@ mod decode;
 mod encode;
 mod file;
 mod journal;
+mod layout;
 mod same;
 mod save;
 mod summary;
@@ -13,9 +14,11 @@ mod whole;
 #[cfg(test)]
 pub(crate) use decode::take_of;
 #[cfg(test)]
-pub(crate) use encode::{call_members, take_document};
+pub(crate) use encode::take_document;
 pub(crate) use file::{Cassette, Chosen, holds, owner};
 pub(crate) use journal::Journal;
+#[cfg(test)]
+pub(crate) use layout::take as take_text;
 pub(crate) use save::{Head, Saved, save, side_path};
 pub use summary::{CallSummary, Summary, summary};
 pub(crate) use whole::{StoredTake, Whole};
