@@ -60,6 +60,7 @@ mod protocol;
 mod redact;
 mod scope;
 mod session;
+mod source;
 mod verify;
 
 pub use cassette::{CallSummary, Summary, summary};

@@ -2,6 +2,7 @@
 
 mod decode;
 mod encode;
+mod fault;
 mod file;
 mod journal;
 mod layout;
@@ -11,6 +12,7 @@ mod summary;
 mod version;
 mod whole;
 
+pub(crate) use decode::Stored;
 #[cfg(test)]
 pub(crate) use decode::take_of;
 #[cfg(test)]
@@ -21,4 +23,4 @@ pub(crate) use journal::Journal;
 pub(crate) use layout::take as take_text;
 pub(crate) use save::{Head, Saved, save, side_path};
 pub use summary::{CallSummary, Summary, summary};
-pub(crate) use whole::{StoredTake, Whole};
+pub(crate) use whole::Whole;

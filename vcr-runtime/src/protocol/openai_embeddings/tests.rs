@@ -4,7 +4,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::OpenAiEmbeddings;
 use crate::canon::{diff, request_hash};
 use crate::cassette::{take_document, take_of, take_text};
-use crate::json::{Json, compact, parse};
+use crate::json::{Json, Limits, Parser, compact, parse};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, Frame, RecordedRequest, Take, Usage};
 use crate::protocol::{Answer, HttpRequest, Tail, Wire};
 use crate::session::{Timeline, Told};
@@ -110,7 +110,7 @@ fn a_vector_is_one_line_of_the_file_which_loads_and_saves_the_same() {
     for body in [floats(), base64()] {
         let (told, tail) = record(200, &body);
         let call = Call {
-            frames: told.frames,
+            frames: told.frames.into(),
             usage: told.usage,
             template: tail.template,
             ..Call::default()
@@ -124,10 +124,12 @@ fn a_vector_is_one_line_of_the_file_which_loads_and_saves_the_same() {
         assert_eq!(long.len(), 2, "one line a vector, which is one a frame");
         assert!(long.iter().all(|line| line.contains("\"embedding\": ")));
 
-        let reread = take_of(&"0".repeat(32), parse(&file).unwrap()).unwrap();
+        let reread = take_of(&"0".repeat(32), &mut Parser::new(&file, Limits::default()))
+            .unwrap()
+            .take;
         assert_eq!(take_text(&take_document(&reread)), file);
         let told = Told {
-            frames: reread.calls[0].frames.clone(),
+            frames: reread.calls[0].frames.to_vec(),
             usage: reread.calls[0].usage.clone(),
             error: None,
         };
