@@ -182,6 +182,9 @@ impl CallRecorder {
             raw::drop_transcript(&mut call);
         }
         call.request = Arc::new(RecordedRequest::recorded(request, hash));
+        if let (Some(wire), Some(template)) = (wired.wire, call.template.take()) {
+            call.template = Some(wire.lean(template, &call.request));
+        }
         self.tape.record(self.slot.index, call);
     }
 }
