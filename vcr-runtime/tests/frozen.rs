@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use vcr_runtime::{
     CallError, Delta, ErrorKind, Failure, FailureCategory, InterceptError, Mode, Reply, Request, Vcr,
-    VcrBuilder, freeze, frozen_request_hash, probe_frozen,
+    VcrBuilder, freeze, frozen_request_hash, probe_frozen, vcr_test,
 };
 
 /// A line of the file.
@@ -367,4 +367,39 @@ async fn one_entry_answers_clients_of_every_protocol() {
         "{body}"
     );
     assert_eq!(vcr.finish().await.unwrap_err().kind(), ErrorKind::Miss);
+}
+
+/// The program under test: it tries once more when it is told to wait.
+async fn capital(vcr: &Vcr, question: &str) -> Result<String, CallError> {
+    let client = vcr.client(went_live);
+    let request = Request::new("openai/gpt-4o-mini")
+        .system("One word.")
+        .user(question);
+    match client.completion(request.clone()).await {
+        Err(error) if error.failure().is_some_and(|failure| failure.status == Some(429)) => {
+            Ok(client.completion(request).await?.text)
+        }
+        answer => Ok(answer?.text),
+    }
+}
+
+#[vcr_test(
+    fixture_dir = "../fixtures",
+    source = "frozen:frozen_capitals.jsonl",
+    allow_unused
+)]
+async fn under_the_attribute(vcr: Vcr) -> Result<(), CallError> {
+    assert_eq!(capital(&vcr, "What is the capital of Italy?").await?, "Rome");
+    Ok(())
+}
+
+/// Two tests share the file, and each begins at its beginning.
+#[vcr_test(
+    fixture_dir = "../fixtures",
+    source = "frozen:frozen_capitals.jsonl?max_calls=3"
+)]
+async fn a_retry_gets_the_next_answer(vcr: Vcr) -> Result<(), CallError> {
+    assert_eq!(capital(&vcr, "What is the capital of Italy?").await?, "Rome");
+    assert_eq!(capital(&vcr, "And of France?").await?, "Paris");
+    Ok(())
 }
