@@ -12,7 +12,7 @@ use crate::config::Matching;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
 use crate::redact::Redactor;
-use crate::source::{Answer, Ask, CassetteSource, Comparison, NotTaken, Source, Where, count};
+use crate::source::{Answer, Ask, Comparison, NotTaken, Source, Where, count};
 
 /// What a tape is for. `auto` is decided when the tape is opened, so it is none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,26 +84,15 @@ pub(crate) enum Kept {
 }
 
 impl Tape {
-    /// Opens the cassette for its role: reads it, or locks it for recording.
+    /// Opens a cassette's place in a session: what is played there, and the recording, which locks the cassette at `path`.
     pub(crate) fn open(
         path: PathBuf,
         role: Role,
-        pin: Option<&str>,
+        source: Option<Box<dyn Source>>,
         label: Label,
         comparison: Comparison,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
-        let plays = match role {
-            Role::Record => false,
-            Role::Replay => true,
-            Role::New => path.exists(),
-        };
-        let source = if plays {
-            let source = CassetteSource::open(&path, pin, &label.filter, &comparison)?;
-            Some(Box::new(source) as Box<dyn Source>)
-        } else {
-            None
-        };
         let recording = match role {
             Role::Replay => None,
             Role::Record | Role::New => {

@@ -139,7 +139,7 @@ impl Session {
     fn leftovers(&self, tapes: &[std::sync::Arc<Tape>], report: &mut Report) -> Option<Error> {
         let mut text = String::new();
         let mut all = 0;
-        let mut path = None;
+        let mut first = None;
         for tape in tapes.iter().filter(|tape| tape.role != Role::Record) {
             let Some((leftovers, source)) =
                 tape.with_source(|source| (source.leftovers(), source.path().to_owned()))
@@ -151,7 +151,7 @@ impl Session {
                 continue;
             }
             all += left.len();
-            path.get_or_insert_with(|| source.clone());
+            first.get_or_insert_with(|| (source.clone(), leftovers.unit, leftovers.remedy));
             text.push_str(&format!(
                 "\n  {:<9} {} ({} of {} unused)",
                 leftovers.noun,
@@ -169,9 +169,7 @@ impl Session {
                 text.push_str(&format!("\n    and {} more", left.len() - LISTED));
             }
         }
-        if all == 0 {
-            return None;
-        }
+        let (path, unit, remedy) = first?;
         if self.settings().allow_unused {
             report.unused = all;
             return None;
@@ -186,17 +184,19 @@ impl Session {
         let test = self.test();
         let filter = self.place.filter();
         let verb = if all == 1 { "was" } else { "were" };
+        let remedy = remedy.map_or_else(
+            || format!("if the program is right to ask for less, record it again with `VCR_MODE=record cargo test{filter}`, or set `allow_unused`"),
+            str::to_owned,
+        );
         let error = Error::new(
             ErrorKind::Verdict,
             format!(
                 "{} {verb} never asked for\n  test      {test}{text}",
-                count(all, "recorded call")
+                count(all, unit)
             ),
-            format!(
-                "if the program is right to ask for less, record it again with `VCR_MODE=record cargo test{filter}`, or set `allow_unused`; if a task was to make the call, was it dropped before it ran?"
-            ),
+            format!("{remedy}; if a task was to make the call, was it dropped before it ran?"),
         );
-        Some(path.map_or(error.clone(), |path| error.at(&path)))
+        Some(error.at(&path))
     }
 }
 

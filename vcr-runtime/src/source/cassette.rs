@@ -82,6 +82,8 @@ impl Source for CassetteSource {
         });
         Leftovers {
             noun: "cassette",
+            unit: "recorded call",
+            remedy: None,
             all: self.cursor.len(),
             left: left.collect(),
         }

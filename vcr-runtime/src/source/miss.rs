@@ -185,7 +185,7 @@ pub(super) fn describe(request: &RecordedRequest) -> String {
     )
 }
 
-fn describe_live(request: &CanonicalRequest) -> String {
+pub(super) fn describe_live(request: &CanonicalRequest) -> String {
     let path = request.parameters.get("path").and_then(Json::as_str);
     let text = summary(&request.model, &request.messages, path);
     let stream = if request.stream() { ", stream" } else { "" };

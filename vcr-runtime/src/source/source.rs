@@ -83,6 +83,10 @@ pub(crate) struct Where<'a> {
 pub(crate) struct Leftovers {
     /// How people call such a source, in lower case: `cassette`.
     pub(crate) noun: &'static str,
+    /// What one answer is called: `recorded call`.
+    pub(crate) unit: &'static str,
+    /// What to do about them; `None` where recording again is the remedy.
+    pub(crate) remedy: Option<&'static str>,
     /// How many answers the source has in all.
     pub(crate) all: usize,
     pub(crate) left: Vec<Left>,
