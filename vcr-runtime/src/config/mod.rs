@@ -9,6 +9,7 @@ mod providers;
 mod public;
 mod serve;
 mod settings;
+mod source_name;
 mod values;
 
 pub(crate) use environment::Environment;
@@ -20,4 +21,6 @@ pub(crate) use providers::{ProviderTable, RuleLine};
 pub use public::Config;
 pub(crate) use serve::ServeSettings;
 pub(crate) use settings::Settings;
+pub(crate) use source_name::{Ceilings, SourceName};
+#[cfg(test)]
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

@@ -1,7 +1,6 @@
 //! One test's open source plus cursors: matching, recording, playing, the ledger and the verdict.
 
 mod breaker;
-mod cursor;
 #[cfg_attr(
     not(feature = "gateway"),
     expect(dead_code, reason = "only HTTP fronts use the seam")
@@ -11,11 +10,9 @@ mod failure;
 mod http;
 mod http_recorder;
 mod ledger;
-mod miss;
 mod play;
 mod raw;
 mod recorder;
-mod remedy;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
 mod tape;
@@ -30,7 +27,6 @@ pub(crate) use http_recorder::TRANSPORT;
 pub(crate) use play::{Played, is_streamed};
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};
-pub(crate) use remedy::Remedy;
 pub(crate) use session::{Opening, Session, Surroundings, Turn};
 pub(crate) use timeline::{Timeline, Told};
 pub use verdict::Report;

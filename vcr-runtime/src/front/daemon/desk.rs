@@ -13,7 +13,8 @@ use crate::config::{Mode, Settings};
 use crate::front::gateway::{Answer, Backend, Decision, Fault, Outgoing, is_loopback};
 use crate::observe::{self, Asked as Interface};
 use crate::protocol::{HttpRequest, owner};
-use crate::session::{End, HttpTurn, Recording, Remedy, Session, Upstream, writes};
+use crate::session::{End, HttpTurn, Recording, Session, Upstream, writes};
+use crate::source::Remedy;
 
 use super::config::RenderMetrics;
 use super::control::Control;

@@ -78,8 +78,8 @@ fn recorded(place: &Path) -> BTreeMap<String, Model> {
         let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let created = since.map_or(0, |since| since.as_secs());
         for call in cassette.take.calls {
-            let provider = call.request.provider.unwrap_or_default();
-            if let Some(id) = call.request.model.filter(|model| !model.is_empty()) {
+            let provider = call.request.provider.clone().unwrap_or_default();
+            if let Some(id) = call.request.model.clone().filter(|model| !model.is_empty()) {
                 models.entry(id).or_insert(Model { provider, created });
             }
         }

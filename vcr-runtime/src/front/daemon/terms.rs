@@ -94,6 +94,14 @@ impl Terms {
         let (environment, project) = (self.around.environment, &self.around.project);
         let mut settings = Settings::resolve(&[&metadata, &self.flags], environment, project, Mode::Live)?;
         settings.chaos_seed = settings.chaos_seed.or(self.chaos_seed);
+        // A call that names a cassette means that cassette.
+        if members
+            .get("vcr_scenario")
+            .or_else(|| members.get("vcr_filename"))
+            .is_some()
+        {
+            settings.source = None;
+        }
         settings.fixture_dir = Some(match members.get(FIXTURE_DIR).and_then(Json::as_str) {
             Some(named) => below(&self.fixtures, named)?,
             None => self.fixtures.clone(),

@@ -8,7 +8,8 @@ use crate::front::daemon::scenes::{Asked, Call, Scenes};
 use crate::front::daemon::terms::{NOWHERE, Terms};
 use crate::json::{Json, parse};
 use crate::protocol::HttpRequest;
-use crate::session::{End, HttpTurn, Recording, Remedy, Session, Surroundings, Upstream};
+use crate::session::{End, HttpTurn, Recording, Session, Surroundings, Upstream};
+use crate::source::Remedy;
 
 const IDLE: Duration = Duration::from_secs(10);
 
