@@ -22,5 +22,4 @@ pub use public::Config;
 pub(crate) use serve::ServeSettings;
 pub(crate) use settings::Settings;
 pub(crate) use source_name::{Ceilings, SourceName};
-#[cfg(test)]
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};
