@@ -9,18 +9,18 @@ use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
 use super::ledger::Ledger;
-use super::miss::{self, Where};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
-use super::tape::{Comparison, Found, Label, Role, Tape, Tapes};
+use super::tape::{Found, Label, Role, Tape, Tapes};
 use crate::canon::{self, IgnorePaths};
-use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
+use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings, SourceName};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::protocol::{Providers, Wire};
 use crate::redact::Redactor;
+use crate::source::{Answer, CassetteSource, Comparison, FrozenSource, Source, Where};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -200,8 +200,8 @@ impl Session {
             (Role::New, Matching::Sequential) => Matching::Keyed,
             (_, matching) => matching,
         };
-        match tape.find(request, matching, servable) {
-            Ok(Found::Play(index, call)) => {
+        match tape.find(request, matching, &servable) {
+            Ok(Found::Play(Answer { index, call })) => {
                 self.ledger().served += 1;
                 let call = match wire {
                     Some(_) if call.is_of_another_protocol(&request.protocol) => {
@@ -209,7 +209,7 @@ impl Session {
                     }
                     _ => call,
                 };
-                let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));
+                let id = format!("vcr-{}", tape.id().get(..8).unwrap_or("00000000"));
                 Ok(Turn::Replay(Played {
                     call,
                     index,
@@ -247,7 +247,7 @@ impl Session {
                     matching: settings.matching,
                     private: settings.private,
                 };
-                Err(miss::report(&tape, request, not_taken, place))
+                Err(tape.explain(request, not_taken, place))
             }
         }
     }
@@ -274,6 +274,13 @@ impl Session {
         layers.extend(&self.layers);
         let mut settings = Settings::resolve(&layers, self.environment, &self.project, self.default_mode)?;
         settings.chaos_seed = settings.chaos_seed.or(self.settings.chaos_seed);
+        // A call that names a cassette means that cassette.
+        if ["vcr_scenario", "vcr_filename"]
+            .iter()
+            .any(|name| control.get(name).is_some())
+        {
+            settings.source = None;
+        }
         Ok(Arc::new(settings))
     }
 
@@ -297,39 +304,73 @@ impl Session {
         request: Option<&CanonicalRequest>,
     ) -> Result<(Arc<Tape>, bool)> {
         let identity = Identity::resolve(&self.place, settings, self.environment)?;
-        let named = identity.scenario.is_some() || identity.filename.is_some();
-        let path = identity.path(&auto(&identity, request))?;
+        let cassette = identity.path(&auto(&identity, request))?;
+        let played = played(settings, &identity).unwrap_or_else(|| cassette.clone());
         let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
         let role = match settings.effective_mode() {
             Mode::Record => Role::Record,
             Mode::New => Role::New,
             // Decided once: the file that an `auto` run creates must not turn its later calls into replays.
-            Mode::Auto if tapes.contains_key(&(path.clone(), Role::Record)) || !path.exists() => Role::Record,
+            Mode::Auto if tapes.contains_key(&(cassette.clone(), Role::Record)) || !played.exists() => {
+                Role::Record
+            }
             _ => Role::Replay,
         };
+        // What is recorded goes to the cassette, wherever the answers come from.
+        let is_shared = role == Role::Replay && settings.source.is_some();
+        let path = if role == Role::Replay { played } else { cassette };
+        let named = is_shared || identity.scenario.is_some() || identity.filename.is_some();
         if let Some(tape) = tapes.get(&(path.clone(), role)) {
             return Ok((Arc::clone(tape), named));
         }
         let test = self.test();
-        Registry::process().claim(&path, &test)?;
+        if !is_shared {
+            Registry::process().claim(&path, &test)?;
+        }
         let label = Label {
-            scenario: identity.scenario.unwrap_or_else(|| "auto".to_owned()),
+            scenario: identity.scenario.clone().unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
             filter: self.place.filter(),
         };
-        let pin = pin(settings, &label.scenario, &path)?;
         let comparison = Comparison {
             redactor: Arc::clone(&self.redactor),
-            ignore: IgnorePaths::parse(&settings.ignore)?,
+            ignore: Arc::new(IgnorePaths::parse(&settings.ignore)?),
             cross: settings.cross.then(|| self.providers.clone()),
         };
+        let source = match role {
+            Role::Record => None,
+            Role::Replay | Role::New => self.source(settings, &identity, &path, role, &label, &comparison)?,
+        };
         let mut notes = Vec::new();
-        let tape = Tape::open(path.clone(), role, pin.as_deref(), label, comparison, &mut notes)?;
+        let tape = Tape::open(path.clone(), role, source, label, comparison, &mut notes)?;
         let tape = Arc::new(tape);
         tapes.insert((path, role), Arc::clone(&tape));
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
         Ok((tape, named))
+    }
+
+    /// What is played; `None` where the cassette does not exist yet and need not.
+    fn source(
+        &self,
+        settings: &Settings,
+        identity: &Identity,
+        path: &Path,
+        role: Role,
+        label: &Label,
+        comparison: &Comparison,
+    ) -> Result<Option<Box<dyn Source>>> {
+        if let Some(SourceName::Frozen { path, ceilings }) = &settings.source {
+            let (directory, providers) = (&identity.directory, self.providers.clone());
+            let source = FrozenSource::open(directory, path, *ceilings, providers, comparison)?;
+            return Ok(Some(Box::new(source)));
+        }
+        if role == Role::New && !path.exists() {
+            return Ok(None);
+        }
+        let pin = pin(settings, &label.scenario, path)?;
+        let source = CassetteSource::open(path, pin.as_deref(), &label.filter, comparison)?;
+        Ok(Some(Box::new(source)))
     }
 
     /// The session's own cassette; `None` when each call has an automatic one.
@@ -341,14 +382,22 @@ impl Session {
         identity.path("").ok()
     }
 
+    /// The file that answers instead of the cassette.
+    fn source_path(&self) -> Option<PathBuf> {
+        let identity = Identity::resolve(&self.place, &self.settings, self.environment).ok()?;
+        played(&self.settings, &identity)
+    }
+
     /// Every cassette that was opened, and the session's own one if it exists though no call opened it.
     pub(crate) fn opened(&self) -> Vec<Arc<Tape>> {
-        let replaying = matches!(
-            self.settings.effective_mode(),
-            Mode::Replay | Mode::Auto | Mode::New
-        );
-        let own = self.cassette_path();
-        let unopened = own.filter(|path| replaying && path.exists() && !self.is_open(path));
+        let mode = self.settings.effective_mode();
+        let own = match (self.source_path(), mode) {
+            (Some(path), Mode::Replay) => Some(path),
+            (Some(path), Mode::Auto) if path.exists() => Some(path),
+            (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
+            _ => None,
+        };
+        let unopened = own.filter(|path| !self.is_open(path));
         if unopened.is_some() {
             // The test no longer makes these calls: what was recorded is left over.
             if let Err(error) = self.tape(&self.settings, None) {
@@ -389,6 +438,12 @@ impl Session {
     pub(crate) fn end(&self) -> bool {
         !self.ended.swap(true, Ordering::AcqRel)
     }
+}
+
+/// The file that answers instead of the cassette.
+fn played(settings: &Settings, identity: &Identity) -> Option<PathBuf> {
+    let SourceName::Frozen { path, .. } = settings.source.as_ref()?;
+    Some(identity.directory.join(path))
 }
 
 /// The eight digits of a call that has no scenario: those of the seed, from its messages.
