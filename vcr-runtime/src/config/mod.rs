@@ -20,6 +20,4 @@ pub(crate) use providers::{ProviderTable, RuleLine};
 pub use public::Config;
 pub(crate) use settings::Settings;
 pub(crate) use source_name::{Ceilings, SourceName};
-#[cfg(test)]
-pub(crate) use values::Parse;
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

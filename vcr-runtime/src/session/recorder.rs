@@ -162,7 +162,7 @@ impl CallRecorder {
             started_us: Some(self.slot.started_us),
             http: wired.head,
             metrics: Some(Metrics { ttfb_us, total_us }),
-            frames,
+            frames: frames.into(),
             boundary: boundary(ending, error, status),
             usage,
             template: wired.template,
@@ -181,7 +181,7 @@ impl CallRecorder {
         if redactor.call(&mut call) {
             raw::drop_transcript(&mut call);
         }
-        call.request = RecordedRequest::recorded(request, hash);
+        call.request = Arc::new(RecordedRequest::recorded(request, hash));
         self.tape.record(self.slot.index, call);
     }
 }

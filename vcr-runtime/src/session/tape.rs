@@ -361,7 +361,7 @@ impl TapeRecording {
 /// Saves what an interrupted recording left in the journal, by the redaction rules of today, and says where.
 fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut left: Take) -> Result<String> {
     for call in &mut left.calls {
-        redactor.recorded(&mut call.request);
+        redactor.recorded(Arc::make_mut(&mut call.request));
         redactor.call(call);
     }
     let target = path.with_extension("interrupted.json");

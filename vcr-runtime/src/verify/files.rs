@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use super::call;
 use super::difference::{Difference, DifferenceKind, Findings};
-use crate::cassette::{StoredTake, Whole};
+use crate::cassette::{Stored, Whole};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Project;
 
@@ -124,7 +124,7 @@ impl Verifier {
         }
     }
 
-    fn take(&self, stored: &StoredTake, findings: &mut Findings<'_>) {
+    fn take(&self, stored: &Stored, findings: &mut Findings<'_>) {
         let id = &stored.take.trace_id;
         let mut findings = findings.below(&format!("traces.{id}"));
         let stated = stored

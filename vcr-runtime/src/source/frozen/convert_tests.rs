@@ -14,7 +14,7 @@ fn call(asked: &str, chunks: &[&str]) -> Call {
     };
     let hash = canon::request_hash(&request);
     Call {
-        request: RecordedRequest::recorded(request, hash),
+        request: RecordedRequest::recorded(request, hash).into(),
         started_us: Some(0),
         metrics: Some(Metrics {
             ttfb_us: 1_000,
@@ -152,7 +152,7 @@ fn what_has_no_frozen_form_is_refused_and_writes_nothing() {
         code: None,
     });
     let mut by_hand = call("b", &["y."]);
-    by_hand.request = RecordedRequest::default();
+    by_hand.request = RecordedRequest::default().into();
     for (broken, why) in [
         (cut, "it ended by `cutoff`"),
         (by_hand, "its request is not complete"),
