@@ -94,7 +94,7 @@ pub(crate) fn fitted(document: &Json, place: Place, out: &mut String) {
         line_into(document, out);
     } else {
         block(document, place, out, |_, part, place, out| {
-            fitted(part, place, out)
+            fitted(part, place, out);
         });
     }
 }
