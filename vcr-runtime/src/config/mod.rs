@@ -22,8 +22,4 @@ pub use public::Config;
 pub(crate) use serve::ServeSettings;
 pub(crate) use settings::Settings;
 pub(crate) use source_name::{Ceilings, SourceName};
-<<<<<<< HEAD
-#[cfg(test)]
-=======
->>>>>>> frozen
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};
