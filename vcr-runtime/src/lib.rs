@@ -53,6 +53,8 @@ mod cassette;
 mod config;
 mod error;
 mod front;
+#[cfg(feature = "harness")]
+pub mod harness;
 mod identity;
 mod json;
 mod model;
@@ -60,6 +62,7 @@ mod protocol;
 mod redact;
 mod scope;
 mod session;
+mod source;
 mod verify;
 
 pub use cassette::{CallSummary, Summary, summary};

@@ -1,0 +1,4 @@
+//! What can be replayed besides our own cassettes.
+
+#[cfg(feature = "harness")]
+pub(crate) mod spycatcher;
