@@ -16,6 +16,8 @@ pub(crate) use decode::take_of;
 pub(crate) use encode::{call_members, take_document};
 pub(crate) use file::{Cassette, Chosen, holds, owner};
 pub(crate) use journal::Journal;
+#[cfg(feature = "harness")]
+pub(crate) use save::replace;
 pub(crate) use save::{Head, Saved, save, side_path};
 pub use summary::{CallSummary, Summary, summary};
 pub(crate) use whole::{StoredTake, Whole};

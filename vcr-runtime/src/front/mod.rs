@@ -5,6 +5,8 @@ mod builder;
 mod completion;
 #[cfg(feature = "gateway")]
 mod gateway;
+#[cfg(feature = "harness")]
+pub(crate) mod harness;
 mod intercept;
 mod vcr;
 

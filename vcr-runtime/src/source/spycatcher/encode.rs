@@ -2,7 +2,7 @@
 
 use super::decode::{Unreadable, decode};
 use super::model::{Body, Event, FORMAT_VERSION, Interaction, Pairs, Request, Response, Stream};
-use crate::json::{Json, Object, escape_into, parse, pretty_at};
+use crate::json::{Json, escape_into, parse, pretty_at};
 
 /// The text of a cassette, split where the next interaction goes.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@ mod pointers;
 mod query;
 
 pub(crate) use canonical::Canonical;
-pub(crate) use check::{Finding, Rules, check};
+pub(crate) use check::{Rules, check};
 pub(crate) use decode::{Unreadable, decode};
 pub(crate) use diff::diff;
 pub(crate) use encode::{Document, stored};
@@ -27,8 +27,10 @@ pub use helpers::{
     canonicalize_events, stable_hash,
 };
 pub(crate) use matching::{Matcher, Miss, Order, Took};
+#[cfg(test)]
+pub(crate) use model::Data;
 pub(crate) use model::{
-    Body, Data, Event, FORMAT_VERSION, Interaction, Metadata, Pairs, Request, Response, Stream, Timing,
+    Body, Event, FORMAT_VERSION, Interaction, Metadata, Pairs, Request, Response, Stream, Timing,
 };
 pub use pointers::CanonicalError;
 pub(crate) use pointers::Pointers;
