@@ -2,6 +2,7 @@
 
 mod decode;
 mod encode;
+mod fault;
 mod file;
 mod journal;
 mod same;
@@ -10,6 +11,7 @@ mod summary;
 mod version;
 mod whole;
 
+pub(crate) use decode::Stored;
 #[cfg(test)]
 pub(crate) use decode::take_of;
 #[cfg(test)]
@@ -20,4 +22,4 @@ pub(crate) use journal::Journal;
 pub(crate) use save::replace;
 pub(crate) use save::{Head, Saved, save, side_path};
 pub use summary::{CallSummary, Summary, summary};
-pub(crate) use whole::{StoredTake, Whole};
+pub(crate) use whole::Whole;

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 
 use super::{Json, Number, Object};
@@ -69,8 +70,34 @@ pub(crate) struct Parser<'a> {
     limits: Limits,
 }
 
-/// An error on its way out; the path grows from the inside.
 pub(super) type Parsed<T> = Result<T, JsonError>;
+
+/// An error that learns on its way out where in the document it arose.
+pub(crate) trait Nested: From<JsonError> {
+    /// It arose in the value of this member.
+    #[must_use]
+    fn below_member(self, key: &str) -> Self;
+
+    /// It arose in this element.
+    #[must_use]
+    fn below_item(self, index: usize) -> Self;
+}
+
+impl Nested for JsonError {
+    #[cold]
+    fn below_member(self, key: &str) -> Self {
+        if self.path.is_empty() || self.path.starts_with('[') {
+            below(self, key)
+        } else {
+            below(self, &format!("{key}."))
+        }
+    }
+
+    #[cold]
+    fn below_item(self, index: usize) -> Self {
+        below(self, &format!("[{index}]"))
+    }
+}
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str, limits: Limits) -> Self {
@@ -87,9 +114,10 @@ impl<'a> Parser<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Moves to the next byte that is no white space.
-    pub(crate) fn skip_white_space(&mut self) {
+    /// Moves to the next byte that is no white space, and returns it.
+    pub(crate) fn ahead(&mut self) -> Option<u8> {
         self.white_space();
+        self.peek()
     }
 
     fn white_space(&mut self) {
@@ -207,8 +235,8 @@ impl<'a> Parser<'a> {
             Some(b'{') => {
                 let mut object = Object::new();
                 self.members(|parser, key| {
-                    object.0.push((key, parser.value()?));
-                    Ok(())
+                    object.0.push((key.into_owned(), parser.value()?));
+                    Parsed::Ok(())
                 })?;
                 if self.limits.unique_keys {
                     self.unique(&object)?;
@@ -219,7 +247,7 @@ impl<'a> Parser<'a> {
                 let mut items = Vec::new();
                 self.items(|parser, _| {
                     items.push(parser.value()?);
-                    Ok(())
+                    Parsed::Ok(())
                 })?;
                 Ok(Json::Array(items))
             }
@@ -272,10 +300,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Walks the object that comes next; `member` must consume each value.
-    pub(crate) fn members(&mut self, mut member: impl FnMut(&mut Self, String) -> Parsed<()>) -> Parsed<()> {
+    pub(crate) fn members<E: Nested>(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.white_space();
         if self.peek() != Some(b'{') {
-            return Err(self.unexpected("expected an object"));
+            return Err(self.unexpected("expected an object").into());
         }
         self.enter()?;
         self.white_space();
@@ -287,13 +318,12 @@ impl<'a> Parser<'a> {
         loop {
             self.white_space();
             if self.peek() != Some(b'"') {
-                return Err(self.unexpected("expected a member name in quotes"));
+                return Err(self.unexpected("expected a member name in quotes").into());
             }
-            let start = self.at;
-            let key = self.string()?;
-            let end = self.at;
+            let key = self.text()?;
             self.colon()?;
-            member(self, key).map_err(|error| self.below_member(error, start, end))?;
+            let name = key.clone();
+            member(self, key).map_err(|error| error.below_member(&name))?;
             if !self.next_or(b'}', "expected `,` or `}`")? {
                 self.depth -= 1;
                 return Ok(());
@@ -302,10 +332,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Walks the array that comes next; `item` must consume each value.
-    pub(crate) fn items(&mut self, mut item: impl FnMut(&mut Self, usize) -> Parsed<()>) -> Parsed<()> {
+    pub(crate) fn items<E: Nested>(
+        &mut self,
+        mut item: impl FnMut(&mut Self, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.white_space();
         if self.peek() != Some(b'[') {
-            return Err(self.unexpected("expected an array"));
+            return Err(self.unexpected("expected an array").into());
         }
         self.enter()?;
         self.white_space();
@@ -316,22 +349,12 @@ impl<'a> Parser<'a> {
         }
         let mut index = 0;
         loop {
-            item(self, index).map_err(|error| below(error, &format!("[{index}]")))?;
+            item(self, index).map_err(|error| error.below_item(index))?;
             index += 1;
             if !self.next_or(b']', "expected `,` or `]`")? {
                 self.depth -= 1;
                 return Ok(());
             }
-        }
-    }
-
-    #[cold]
-    fn below_member(&self, error: JsonError, start: usize, end: usize) -> JsonError {
-        let key = &self.text[start + 1..end - 1];
-        if error.path.is_empty() || error.path.starts_with('[') {
-            below(error, key)
-        } else {
-            below(error, &format!("{key}."))
         }
     }
 

@@ -320,12 +320,11 @@ fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
 mod tests {
     use super::*;
     use crate::config::{Environment, ProjectFile};
-    use crate::model::{Raw, RecordedRequest};
+    use crate::model::Raw;
 
     #[test]
     fn a_recorded_wait_is_cut_at_top_speed_where_it_is_wanted() {
         let call = Call {
-            request: RecordedRequest::default(),
             http: Some(HttpHead {
                 status: 429,
                 headers: ["retry-after", "retry-after-ms", "x-request-id"]

@@ -9,10 +9,9 @@ use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
 use super::ledger::Ledger;
-use super::miss::{self, Where};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
-use super::tape::{Comparison, Found, Label, Role, Tape, Tapes};
+use super::tape::{Found, Label, Role, Tape, Tapes};
 use crate::canon::{self, IgnorePaths};
 use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
@@ -21,6 +20,7 @@ use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::protocol::{Providers, Wire};
 use crate::redact::Redactor;
+use crate::source::{Answer, Comparison, Where};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -200,8 +200,8 @@ impl Session {
             (Role::New, Matching::Sequential) => Matching::Keyed,
             (_, matching) => matching,
         };
-        match tape.find(request, matching, servable) {
-            Ok(Found::Play(index, call)) => {
+        match tape.find(request, matching, &servable) {
+            Ok(Found::Play(Answer { index, call })) => {
                 self.ledger().served += 1;
                 let call = match wire {
                     Some(_) if call.is_of_another_protocol(&request.protocol) => {
@@ -209,7 +209,7 @@ impl Session {
                     }
                     _ => call,
                 };
-                let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));
+                let id = format!("vcr-{}", tape.id().get(..8).unwrap_or("00000000"));
                 Ok(Turn::Replay(Played {
                     call,
                     index,
@@ -247,7 +247,7 @@ impl Session {
                     matching: settings.matching,
                     private: settings.private,
                 };
-                Err(miss::report(&tape, request, not_taken, place))
+                Err(tape.explain(request, not_taken, place))
             }
         }
     }
@@ -320,7 +320,7 @@ impl Session {
         let pin = pin(settings, &label.scenario, &path)?;
         let comparison = Comparison {
             redactor: Arc::clone(&self.redactor),
-            ignore: IgnorePaths::parse(&settings.ignore)?,
+            ignore: Arc::new(IgnorePaths::parse(&settings.ignore)?),
             cross: settings.cross.then(|| self.providers.clone()),
         };
         let mut notes = Vec::new();

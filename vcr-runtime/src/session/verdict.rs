@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::miss::{count, describe};
 use super::session::Session;
 use super::tape::{Kept, Role, Tape};
 use crate::config::{Matching, Mode};
 use crate::error::{Error, ErrorKind};
+use crate::source::count;
 
 /// Recorded calls listed in a report at most; the rest is counted.
 const LISTED: usize = 8;
@@ -141,30 +141,28 @@ impl Session {
         let mut all = 0;
         let mut path = None;
         for tape in tapes.iter().filter(|tape| tape.role != Role::Record) {
-            let Some((left, calls)) = tape.with_cursor(|cursor| {
-                let left: Vec<(usize, String)> = cursor
-                    .leftovers()
-                    .map(|index| (index, describe(cursor.key(index))))
-                    .collect();
-                (left, cursor.len())
-            }) else {
+            let Some((leftovers, source)) =
+                tape.with_source(|source| (source.leftovers(), source.path().to_owned()))
+            else {
                 continue;
             };
+            let left = leftovers.left;
             if left.is_empty() || tape.has_recorded() {
                 continue;
             }
             all += left.len();
-            path.get_or_insert_with(|| tape.path.clone());
+            path.get_or_insert_with(|| source.clone());
             text.push_str(&format!(
-                "\n  cassette  {} ({} of {calls} unused)",
-                tape.path.display(),
-                left.len()
+                "\n  {:<9} {} ({} of {} unused)",
+                leftovers.noun,
+                source.display(),
+                left.len(),
+                leftovers.all
             ));
-            for (index, what) in left.iter().take(LISTED) {
-                if self.settings().private {
-                    text.push_str(&format!("\n    call {}", index + 1));
-                } else {
-                    text.push_str(&format!("\n    call {}: {what}", index + 1));
+            for answer in left.iter().take(LISTED) {
+                text.push_str(&format!("\n    {}", answer.name));
+                if !self.settings().private {
+                    text.push_str(&format!(": {}", answer.about));
                 }
             }
             if left.len() > LISTED {

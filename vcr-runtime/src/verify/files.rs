@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::call;
 use super::difference::{Difference, DifferenceKind, Findings};
 use crate::canon::IgnorePaths;
-use crate::cassette::{StoredTake, Whole};
+use crate::cassette::{Stored, Whole};
 use crate::config::Mode;
 use crate::config::{Environment, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
@@ -149,7 +149,7 @@ impl Project {
         }
     }
 
-    fn take(&self, stored: &StoredTake, findings: &mut Findings<'_>) {
+    fn take(&self, stored: &Stored, findings: &mut Findings<'_>) {
         let id = &stored.take.trace_id;
         let mut findings = findings.below(&format!("traces.{id}"));
         let stated = stored

@@ -125,16 +125,12 @@ pub(super) fn conclude(session: &Session, aborted: usize) -> (HarnessReport, Opt
     let leftovers = session
         .opened()
         .iter()
-        .filter_map(|tape| {
-            tape.with_cursor(|cursor| {
-                let left = cursor.leftovers().map(|index| Leftover {
-                    index,
-                    summary: summary(cursor.key(index)),
-                });
-                left.collect::<Vec<_>>()
-            })
-        })
+        .filter_map(|tape| tape.with_source(|source| source.leftovers().left))
         .flatten()
+        .map(|left| Leftover {
+            name: left.name,
+            summary: left.about,
+        })
         .collect();
     let mismatches = session.ledger().misses as u64;
     let verdict = session.conclude(true, aborted);
@@ -150,11 +146,4 @@ pub(super) fn conclude(session: &Session, aborted: usize) -> (HarnessReport, Opt
     // A miss was told to its caller, and is counted.
     let failure = verdict.failure.filter(|error| error.kind() != crate::ErrorKind::Miss);
     (report, failure)
-}
-
-fn summary(request: &crate::model::RecordedRequest) -> String {
-    let of = |part: &Option<String>| part.clone().unwrap_or_default();
-    let hash = request.hash.as_deref().unwrap_or_default();
-    let short = hash.trim_start_matches("sha256:").get(..8).unwrap_or_default();
-    format!("{} {} {short}", of(&request.protocol), of(&request.model)).trim().to_owned()
 }

@@ -89,7 +89,7 @@ impl Replayer {
         let leftovers = self.matcher.leftovers().into_iter();
         leftovers
             .map(|index| Leftover {
-                index,
+                name: format!("interaction {index}"),
                 summary: summary(index),
             })
             .collect()

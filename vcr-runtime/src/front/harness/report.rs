@@ -33,8 +33,8 @@ pub struct HarnessReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leftover {
-    /// Its place in the cassette, counted from 0.
-    pub index: usize,
+    /// Its place in the cassette: `interaction 0`.
+    pub name: String,
     /// What it answers, in short: `POST /v1/chat/completions 79f1cbf0`.
     pub summary: String,
 }

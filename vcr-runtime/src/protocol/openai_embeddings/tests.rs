@@ -4,7 +4,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::OpenAiEmbeddings;
 use crate::canon::{diff, request_hash};
 use crate::cassette::{call_members, take_document, take_of};
-use crate::json::{Json, compact, parse, pretty};
+use crate::json::{Json, Limits, Parser, compact, parse, pretty};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, Frame, RecordedRequest, Take, Usage};
 use crate::protocol::{Answer, HttpRequest, Tail, Wire};
 use crate::session::{Timeline, Told};
@@ -110,7 +110,7 @@ fn a_vector_is_one_line_of_the_file_which_loads_and_saves_the_same() {
     for body in [floats(), base64()] {
         let (told, tail) = record(200, &body);
         let call = Call {
-            frames: told.frames,
+            frames: told.frames.into(),
             usage: told.usage,
             template: tail.template,
             ..Call::default()
@@ -135,10 +135,12 @@ fn a_vector_is_one_line_of_the_file_which_loads_and_saves_the_same() {
             calls: vec![call],
         };
         let file = pretty(&take_document(&take));
-        let reread = take_of(&"0".repeat(32), parse(&file).unwrap()).unwrap();
+        let reread = take_of(&"0".repeat(32), &mut Parser::new(&file, Limits::default()))
+            .unwrap()
+            .take;
         assert_eq!(pretty(&take_document(&reread)), file);
         let told = Told {
-            frames: reread.calls[0].frames.clone(),
+            frames: reread.calls[0].frames.to_vec(),
             usage: reread.calls[0].usage.clone(),
             error: None,
         };
