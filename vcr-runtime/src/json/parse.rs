@@ -188,12 +188,6 @@ impl<'a> Parser<'a> {
         self.at
     }
 
-    /// What has not been read yet.
-    #[cfg(feature = "harness")]
-    pub(crate) fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
-
     /// The array of bytes that comes next, `[0, 255]`. Walking it number by number as values would take ten times as long, and
     /// some formats keep whole bodies so.
     #[cfg(feature = "harness")]

@@ -27,7 +27,7 @@ pub(crate) fn decode(
     let mut version = None;
     let mut interactions = None;
     let mut foreign = None;
-    let read = parser.members(|parser, key| match key.as_str() {
+    let read = parser.members(|parser, key| match &*key {
         "format_version" => {
             let found = parser.value()?.as_u64().and_then(|found| u32::try_from(found).ok());
             let found = found.ok_or_else(|| parser.error("expected a version number"))?;
@@ -42,7 +42,7 @@ pub(crate) fn decode(
         "interactions" => {
             let mut all = Vec::new();
             parser.items(|parser, _| {
-                parser.skip_white_space();
+                parser.ahead();
                 let start = parser.offset();
                 all.push(interaction(parser)?);
                 placed(start..parser.offset());
@@ -66,7 +66,7 @@ pub(crate) fn decode(
 fn interaction(parser: &mut Parser<'_>) -> Parsed<Interaction> {
     let (mut asked, mut answered, mut metadata) = (None, None, Metadata::default());
     parser.members(|parser, key| {
-        match key.as_str() {
+        match &*key {
             "request" => asked = Some(request(parser)?),
             "response" => answered = Some(response(parser)?),
             "metadata" => metadata = self::metadata(parser)?,
@@ -84,7 +84,7 @@ fn interaction(parser: &mut Parser<'_>) -> Parsed<Interaction> {
 fn request(parser: &mut Parser<'_>) -> Parsed<Request> {
     let mut request = Request::default();
     parser.members(|parser, key| {
-        match key.as_str() {
+        match &*key {
             "method" => request.method = text(parser)?,
             "path" => request.path = text(parser)?,
             "query" => request.query = text(parser)?,
@@ -112,7 +112,7 @@ fn response(parser: &mut Parser<'_>) -> Parsed<Response> {
     let (mut kind, mut status, mut headers) = (None, None, Pairs::new());
     let (mut body, mut events, mut stream) = (None, None, Stream::default());
     parser.members(|parser, key| {
-        match key.as_str() {
+        match &*key {
             "kind" => kind = Some(text(parser)?),
             "status" => status = Some(number(parser)?),
             "headers" => headers = pairs(parser)?,
@@ -148,7 +148,7 @@ fn events(parser: &mut Parser<'_>) -> Parsed<Vec<Event>> {
     parser.items(|parser, _| {
         let (mut kind, mut comment, mut raw, mut data) = (None, None, None, Data::default());
         parser.members(|parser, key| {
-            match key.as_str() {
+            match &*key {
                 "kind" => kind = Some(text(parser)?),
                 "text" => comment = Some(text(parser)?),
                 "raw" => raw = Some(text(parser)?),
@@ -180,7 +180,7 @@ fn timing(parser: &mut Parser<'_>) -> Parsed<Option<Timing>> {
     }
     let mut timing = Timing::default();
     parser.members(|parser, key| {
-        match key.as_str() {
+        match &*key {
             "ttft_ms" => timing.ttft_ms = number(parser)?,
             "chunk_offsets_ms" => parser.items(|parser, _| {
                 timing.chunk_offsets_ms.push(number(parser)?);
@@ -199,7 +199,7 @@ fn metadata(parser: &mut Parser<'_>) -> Parsed<Metadata> {
         return Ok(metadata);
     }
     parser.members(|parser, key| {
-        match key.as_str() {
+        match &*key {
             "protocol_id" => metadata.protocol_id = text(parser)?,
             "upstream_id" => metadata.upstream_id = text(parser)?,
             "recorded_at" => metadata.recorded_at = text(parser)?,
@@ -216,12 +216,11 @@ fn metadata(parser: &mut Parser<'_>) -> Parsed<Metadata> {
 
 /// Passes over a `null`, if one comes next.
 fn peeks_null(parser: &mut Parser<'_>) -> Parsed<bool> {
-    parser.skip_white_space();
-    if parser.rest().starts_with("null") {
+    let is_null = parser.ahead() == Some(b'n');
+    if is_null {
         parser.skip()?;
-        return Ok(true);
     }
-    Ok(false)
+    Ok(is_null)
 }
 
 fn text(parser: &mut Parser<'_>) -> Parsed<String> {
@@ -246,8 +245,7 @@ fn number(parser: &mut Parser<'_>) -> Parsed<u64> {
 
 /// The bytes as numbers; also as text, which is how people write them by hand.
 fn bytes(parser: &mut Parser<'_>) -> Parsed<Vec<u8>> {
-    parser.skip_white_space();
-    if parser.rest().starts_with('"') {
+    if parser.ahead() == Some(b'"') {
         return text(parser).map(String::into_bytes);
     }
     if peeks_null(parser)? {
