@@ -55,6 +55,8 @@ mod cassette;
 mod config;
 mod error;
 mod front;
+#[cfg(feature = "harness")]
+pub mod harness;
 mod identity;
 mod json;
 mod model;
