@@ -293,7 +293,7 @@ mod tests {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
-            filter: String::new(),
+            remedy: crate::source::Remedy::Test(String::new()),
         };
         let tape = Tape::open(
             path.clone(),
@@ -309,7 +309,11 @@ mod tests {
         );
         let tape = Arc::new(tape.unwrap());
         let request = CanonicalRequest::default();
-        let found = tape.find(&request, crate::config::Matching::Sequential, &|_| Ok(()));
+        let once = crate::source::How {
+            matching: crate::config::Matching::Sequential,
+            repeat: false,
+        };
+        let found = tape.find(&request, once, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };
