@@ -364,7 +364,11 @@ mod tests {
                     offset_us: at,
                     bytes: format!("data: {payload}\n\n").into_bytes(),
                 });
-                payloads.push((at, payload));
+                payloads.push(raw::Payload {
+                    offset_us: at,
+                    name: None,
+                    data: payload,
+                });
             }
             let wired = Wired {
                 wire: crate::protocol::find("openai-chat"),
