@@ -7,7 +7,7 @@ use super::exchange::{End, Recording};
 use super::raw::Evidence;
 use super::recorder::{CallRecorder, Ending, Wired};
 use crate::json::{Json, parse};
-use crate::model::{HttpHead, Piece};
+use crate::model::{HttpHead, Piece, TRANSPORT};
 use crate::protocol::{Decoder, Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
 
 /// Bodies that are kept whole in memory; beyond it the call is recorded as truncated rather than the process killed.
@@ -250,9 +250,6 @@ impl Recording for HttpRecorder {
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// The `code` of a boundary that the transport caused, as opposed to one that the provider reported.
-pub(crate) const TRANSPORT: &str = "transport";
 
 impl std::fmt::Debug for HttpRecorder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,7 +1,8 @@
 use crate::json::{Json, parse};
 use crate::model::{Call, RawBody};
-use crate::protocol::{Decoder, Event, Framer, Framing, Providers, Wire, WireEvent};
-use crate::session::{Timeline, Told, is_streamed};
+use crate::protocol::{
+    Decoder, Event, Framer, Framing, Providers, Timeline, Told, Wire, WireEvent, is_streamed,
+};
 
 /// What the raw layer of a call says by its protocol's rules; `None` when there is no raw layer, or no such protocol.
 pub(super) fn told(call: &Call, providers: &Providers) -> Option<Told> {
@@ -57,10 +58,7 @@ fn asks_for_stream(call: &Call) -> bool {
 }
 
 fn streamed(call: &Call, wire: &dyn Wire, pieces: impl Iterator<Item = Vec<u8>>) -> Told {
-    let content_type = call.http.as_ref().and_then(|head| {
-        let header = head.headers.iter().find(|(name, _)| name == "content-type");
-        header.map(|(_, value)| value.as_str())
-    });
+    let content_type = call.content_type();
     let framing = wire
         .framing(content_type)
         .or_else(|| wire.framing(Some(wire.stream_content_type())));

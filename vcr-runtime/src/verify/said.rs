@@ -2,9 +2,8 @@ use super::difference::{DifferenceKind, Findings};
 use super::files::quoted;
 use crate::canon::equivalent;
 use crate::json::{Json, compact};
-use crate::model::{Boundary, BoundaryKind, Call, Frame, ToolCall, Usage};
-use crate::protocol::WireError;
-use crate::session::{TRANSPORT, Told};
+use crate::model::{Boundary, BoundaryKind, Call, Frame, TRANSPORT, ToolCall, Usage};
+use crate::protocol::{Told, WireError};
 
 /// Characters of a text that a difference shows.
 const SHOWN: usize = 40;
