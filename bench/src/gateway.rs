@@ -111,7 +111,7 @@ async fn answer(
 }
 
 /// A server on a thread of its own.
-fn serve<F>(connection: fn(TcpStream) -> F) -> SocketAddr
+pub fn serve<F>(connection: fn(TcpStream) -> F) -> SocketAddr
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -134,13 +134,13 @@ where
     addr
 }
 
-async fn bare(stream: TcpStream) {
+pub async fn bare(stream: TcpStream) {
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service_fn(answer))
         .await;
 }
 
-async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
+pub async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(addr).await.unwrap();
     stream.set_nodelay(true).unwrap();
     let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
