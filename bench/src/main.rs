@@ -1,9 +1,10 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml [ROW…]`: each budget of the project beside its floor.
 //!
 //! Machines are shared and noisy, so every row measures its floor in the same run and alternates with it; what counts is
-//! the ratio of the medians. Rows: live, unary, stream, open, gateway, record. Without arguments all of them run.
+//! the ratio of the medians. Rows: live, unary, stream, open, gateway, record, harness. Without arguments all of them run.
 
 mod gateway;
+mod harness;
 mod inprocess;
 mod live;
 mod open;
@@ -31,5 +32,8 @@ fn main() {
     }
     if wants("record") {
         record::run();
+    }
+    if wants("harness") {
+        harness::run();
     }
 }

@@ -5,16 +5,16 @@
 //! those of this library.
 
 pub use crate::front::harness::{
-    HarnessConfig, HarnessError, HarnessReport, HarnessResult, Leftover, RunningHarness, UpstreamFailure, VerifyFinding,
-    VerifyReport, locale_from, start_harness, verify_cassette,
+    HarnessConfig, HarnessError, HarnessReport, HarnessResult, Leftover, RunningHarness, UpstreamFailure,
+    VerifyFinding, VerifyReport, locale_from, start_harness, verify_cassette,
 };
 
 pub mod config {
     //! The settings of a harness.
 
     pub use crate::front::harness::{
-        CassetteFormat, HarnessConfig, ListenAddr, LocalizationConfig, MatchMode, Mode, Protocol, RedactionConfig,
-        ReplayConfig, UpstreamConfig, UpstreamKind,
+        CassetteFormat, HarnessConfig, ListenAddr, LocalizationConfig, MatchMode, Mode, Protocol,
+        RedactionConfig, ReplayConfig, UpstreamConfig, UpstreamKind,
     };
 }
 
@@ -22,8 +22,8 @@ pub mod cassette {
     //! What tools around a cassette of the harness need.
 
     pub use crate::source::spycatcher::{
-        CanonicalError, CanonicalRequest, IgnorePathConfig, RecordedRequest, StreamCanonicalPolicy, StreamEvent,
-        canonicalize, canonicalize_events, stable_hash,
+        CanonicalError, CanonicalRequest, IgnorePathConfig, RecordedRequest, StreamCanonicalPolicy,
+        StreamEvent, canonicalize, canonicalize_events, stable_hash,
     };
 }
 

@@ -31,6 +31,7 @@
 //! | [`InCassette`] | hands a future over to a session, for threads and runtimes that the test did not start |
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
 //! | [`summary`](fn@summary) | a cassette in a few lines |
+//! | `harness` | a server outside a test that records and replays (feature `harness`) |
 //!
 //! # Modes
 //!
@@ -40,7 +41,8 @@
 //!
 //! # Features
 //!
-//! `gateway` (default) brings the loopback server. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
+//! `gateway` (default) brings the loopback server. `harness` brings the server outside a test, and `localize` its messages in
+//! other languages. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
 //! `start_paused` in the attribute.
 
 // Without the gateway nothing speaks HTTP, but what reads and writes it stays one piece.
@@ -84,6 +86,6 @@ pub use vcr_macros::{test, vcr_test};
 pub use verify::{Difference, DifferenceKind, verify, verify_ignoring};
 
 /// Compiles the examples of the README.
-#[cfg(all(doctest, feature = "gateway"))]
+#[cfg(all(doctest, feature = "harness"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

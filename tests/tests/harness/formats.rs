@@ -16,10 +16,21 @@ fn own(config: HarnessConfig) -> HarnessConfig {
 
 #[tokio::test]
 async fn a_readable_cassette_is_recorded_and_replayed() {
-    let upstream = Upstream::start([Reply::text("hello"), Reply::text_stream(&["a", "b"]), Reply::text("more")]);
+    let upstream = Upstream::start([
+        Reply::text("hello"),
+        Reply::text_stream(&["a", "b"]),
+        Reply::text("more"),
+    ]);
     let place = Place::new();
-    assert!(matches!(place.refused(own(place.config())).await, HarnessError::CassetteNotFound { .. }));
-    let harness = start(own(place.recording(&upstream))).await;
+    assert!(matches!(
+        place.refused(own(place.config())).await,
+        HarnessError::CassetteNotFound { .. }
+    ));
+    let harness = start(own(HarnessConfig {
+        byte_exact: true,
+        ..place.recording(&upstream)
+    }))
+    .await;
     let path = harness.cassette_path.clone();
     let mut expected = Vec::new();
     for body in [ask("one"), ask_stream("two"), ask("three")] {

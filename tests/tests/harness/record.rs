@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use vcr_runtime::harness::config::{Mode, Protocol, RedactionConfig, UpstreamConfig, UpstreamKind};
 use vcr_runtime::harness::{HarnessConfig, HarnessError, verify_cassette};
-use vcr_tests::{BeforeHead, Gate, Reply, Step, Upstream, http};
+use vcr_tests::upstream::{BeforeHead, Length};
+use vcr_tests::{Gate, Reply, Step, Upstream, http};
 
 use super::support::{CHAT, Place, ask, ask_stream, error, hash, post, send, start};
 
@@ -33,12 +34,19 @@ fn with(upstream: UpstreamConfig, place: &Place) -> HarnessConfig {
 async fn a_recording_has_every_member_verifies_and_replays() {
     let mut unary = Reply::json_text(200, "{\"id\": 1.50}");
     unary.headers.push(("x-request-id".to_owned(), "r1".to_owned()));
-    unary.headers.push(("set-cookie".to_owned(), "a=canary".to_owned()));
+    unary
+        .headers
+        .push(("set-cookie".to_owned(), "a=canary".to_owned()));
     let upstream = Upstream::start([unary, sse()]);
     let place = Place::new();
     let harness = start(place.recording(&upstream)).await;
     let url = format!("http://{}{CHAT}?b=2&a=1", harness.addr);
-    let headers = [("Authorization", "Bearer mine"), ("x-tag", "1"), ("x-tag", "2"), ("accept-encoding", "gzip")];
+    let headers = [
+        ("Authorization", "Bearer mine"),
+        ("x-tag", "1"),
+        ("x-tag", "2"),
+        ("accept-encoding", "gzip"),
+    ];
     let first = http::request("POST", &url, &headers, ask("ping").to_string().as_bytes()).await;
     assert_eq!(first.header("x-request-id"), Some("r1"));
     assert_eq!(first.text().await, "{\"id\": 1.50}");
@@ -54,13 +62,22 @@ async fn a_recording_has_every_member_verifies_and_replays() {
 
     let cassette = place.read();
     let (one, two) = (&cassette["interactions"][0], &cassette["interactions"][1]);
-    assert_eq!(one["request"]["headers"], json!([["x-tag", "1"], ["x-tag", "2"]]), "{one}");
+    assert_eq!(
+        one["request"]["headers"],
+        json!([["x-tag", "1"], ["x-tag", "2"]]),
+        "{one}"
+    );
     assert_eq!(one["request"]["canonical_request"]["canonical_query"], "a=1&b=2");
     assert_eq!(one["request"]["query"], "b=2&a=1");
     assert_eq!(one["request"]["parsed_json"], ask("ping"));
     let body: Vec<u8> = serde_json::from_value(one["response"]["body"].clone()).unwrap();
     assert_eq!(body, b"{\"id\": 1.50}");
-    let names: Vec<&Value> = one["response"]["headers"].as_array().unwrap().iter().map(|pair| &pair[0]).collect();
+    let names: Vec<&Value> = one["response"]["headers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pair| &pair[0])
+        .collect();
     assert_eq!(names, ["content-type", "x-request-id"]);
     assert_eq!(two["request"]["stable_hash"], hash(&ask_stream("ping")));
     assert_eq!(two["response"]["kind"], "stream");
@@ -68,10 +85,19 @@ async fn a_recording_has_every_member_verifies_and_replays() {
         two["response"]["events"][0],
         json!({ "kind": "comment", "text": "OPENROUTER PROCESSING" })
     );
-    assert_eq!(two["response"]["events"][3], json!({ "kind": "data", "raw": "[DONE]", "parsed_json": null }));
+    assert_eq!(
+        two["response"]["events"][3],
+        json!({ "kind": "data", "raw": "[DONE]", "parsed_json": null })
+    );
     let transcript: Vec<u8> = serde_json::from_value(two["response"]["raw_transcript"].clone()).unwrap();
     assert_eq!(transcript, STREAM.as_bytes());
-    assert_eq!(two["response"]["timing"]["chunk_offsets_ms"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        two["response"]["timing"]["chunk_offsets_ms"]
+            .as_array()
+            .unwrap()
+            .len(),
+        4
+    );
     assert_eq!(one["metadata"]["protocol_id"], "openai.chat_completions.v1");
     assert_eq!(one["metadata"]["upstream_id"], "openrouter");
     assert!(one["metadata"]["recorded_at"].as_str().unwrap().ends_with('Z'));
@@ -104,13 +130,18 @@ async fn the_key_comes_from_its_variable_and_the_upstream_alone_sees_it() {
                 kind,
                 base_url: format!("{}?tenant=1", upstream.v1()),
                 api_key_env: "CARGO_PKG_NAME".to_owned(),
-                extra_headers: extra.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+                extra_headers: extra
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .into(),
             },
             &place,
         );
         let harness = start(config).await;
         let url = format!("http://{}{CHAT}?x=2", harness.addr);
-        let mine = [("authorization", "Bearer canary-of-the-caller"), ("x-api-key", "canary")];
+        let mine = [
+            ("authorization", "Bearer canary-of-the-caller"),
+            ("x-api-key", "canary"),
+        ];
         let response = http::request("POST", &url, &mine, ask("ping").to_string().as_bytes()).await;
         assert_eq!(response.status, 200);
         response.whole().await;
@@ -118,7 +149,10 @@ async fn the_key_comes_from_its_variable_and_the_upstream_alone_sees_it() {
         let received = &upstream.received()[0];
         assert_eq!(received.header(header), Some(value.as_str()), "{kind:?}");
         assert_eq!(received.header("x-title"), Some("t"));
-        assert_eq!((received.path.as_str(), received.query.as_str()), (CHAT, "tenant=1&x=2"));
+        assert_eq!(
+            (received.path.as_str(), received.query.as_str()),
+            (CHAT, "tenant=1&x=2")
+        );
         let all = format!("{:?}", received.headers);
         assert!(!all.contains("canary"), "{all}");
         let text = std::fs::read_to_string(place.cassette()).unwrap();
@@ -153,7 +187,10 @@ async fn a_missing_key_and_an_upstream_that_is_down_are_502_and_the_harness_goes
 
 #[tokio::test]
 async fn what_broke_off_reaches_the_caller_and_no_cassette() {
-    let broken = Reply::stream(vec![Step::Bytes(b"data: {\"n\":1}\n\n".to_vec()), Step::CloseWithoutEnd]);
+    let broken = Reply::stream(vec![
+        Step::Bytes(b"data: {\"n\":1}\n\n".to_vec()),
+        Step::CloseWithoutEnd,
+    ]);
     let odd = Reply::stream(vec![Step::Bytes(b"data: \xff\n\n".to_vec())]);
     let cut = Reply::stream(vec![Step::Bytes(b"data: 1\n\ndata: 2".to_vec())]);
     let mut none = Reply::text("never");
@@ -164,14 +201,23 @@ async fn what_broke_off_reaches_the_caller_and_no_cassette() {
     let whole = post(&harness, &ask_stream("a")).await.whole().await;
     assert_eq!(whole.bytes(), b"data: {\"n\":1}\n\n");
     assert!(whole.broken.is_some());
-    assert_eq!(post(&harness, &ask_stream("b")).await.whole().await.bytes(), b"data: \xff\n\n");
-    assert_eq!(post(&harness, &ask_stream("c")).await.whole().await.bytes(), b"data: 1\n\ndata: 2");
+    assert_eq!(
+        post(&harness, &ask_stream("b")).await.whole().await.bytes(),
+        b"data: \xff\n\n"
+    );
+    assert_eq!(
+        post(&harness, &ask_stream("c")).await.whole().await.bytes(),
+        b"data: 1\n\ndata: 2"
+    );
     assert_eq!(post(&harness, &ask("d")).await.status, 502);
     assert_eq!(post(&harness, &ask("e")).await.whole().await.broken, None);
     let report = harness.shutdown().await.unwrap();
     assert_eq!((report.recorded, report.not_recorded), (1, 4), "{report:?}");
     let failed = |fault: &HarnessError| matches!(fault, HarnessError::UpstreamRequestFailed { .. });
-    assert!(report.faults.len() == 4 && report.faults.iter().all(failed), "{report:?}");
+    assert!(
+        report.faults.len() == 4 && report.faults.iter().all(failed),
+        "{report:?}"
+    );
     assert_eq!(place.read()["interactions"].as_array().unwrap().len(), 1);
 }
 
@@ -218,13 +264,19 @@ async fn a_cassette_grows_and_what_is_there_stays() {
         let upstream = Upstream::start([Reply::text(&format!("answer {round}"))]);
         let harness = start(place.recording(&upstream)).await;
         let second = place.recording(&upstream);
-        assert!(matches!(place.refused(second).await, HarnessError::Io { .. }), "two recordings of one file");
+        assert!(
+            matches!(place.refused(second).await, HarnessError::Io { .. }),
+            "two recordings of one file"
+        );
         post(&harness, &ask(&round.to_string())).await.whole().await;
         harness.shutdown().await.unwrap();
         let interactions = place.read()["interactions"].as_array().unwrap().len();
         assert_eq!(interactions, round);
     }
-    let names: Vec<_> = std::fs::read_dir(place.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> = std::fs::read_dir(place.0.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(names, ["smoke_001"], "nothing is left beside it");
     let harness = place.start().await;
     for round in 1..=3 {
@@ -243,7 +295,11 @@ async fn eight_at_a_time_are_all_kept() {
     let mut calls = tokio::task::JoinSet::new();
     for index in 0..24 {
         let url = url.clone();
-        calls.spawn(async move { http::post(&url, &ask(&index.to_string()).to_string()).await.status });
+        calls.spawn(async move {
+            http::post(&url, &ask(&index.to_string()).to_string())
+                .await
+                .status
+        });
     }
     assert!(calls.join_all().await.iter().all(|status| *status == 200));
     assert_eq!(harness.shutdown().await.unwrap().recorded, 24);
@@ -322,11 +378,9 @@ async fn every_protocol_passes_where_all_are_wanted() {
                     event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
     let lines = "{\"message\":{\"role\":\"assistant\",\"content\":\"a\"},\"done\":false}\n{\"message\":{\"content\":\"\"},\"done\":true}\n";
     let mut ndjson = Reply::new(200, "application/x-ndjson", lines);
-    ndjson.length = vcr_tests::Length::Chunked;
+    ndjson.length = Length::Chunked;
     let place = Place::new();
-    let asked = |stream: bool| {
-        json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "a" }], "stream": stream })
-    };
+    let asked = |stream: bool| json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "a" }], "stream": stream });
     let embed = json!({ "model": "e", "input": "a" });
     let generate = json!({ "contents": [{ "role": "user", "parts": [{ "text": "a" }] }] });
     let rows: Vec<(&str, &Value, String)> = vec![];
@@ -337,7 +391,11 @@ async fn every_protocol_passes_where_all_are_wanted() {
             ("/v1/messages", &anthropic, messages.to_owned()),
             ("/api/chat", &ollama, lines.to_owned()),
             ("/v1/embeddings", &embed, "{\"data\":[]}".to_owned()),
-            ("/v1beta/models/g:generateContent", &generate, "{\"candidates\":[]}".to_owned()),
+            (
+                "/v1beta/models/g:generateContent",
+                &generate,
+                "{\"candidates\":[]}".to_owned(),
+            ),
         ],
     ]
     .concat();
@@ -357,7 +415,13 @@ async fn every_protocol_passes_where_all_are_wanted() {
         }),
         ..place.recording(&upstream)
     };
-    for config in [config, HarnessConfig { protocol: Protocol::Any, ..place.config() }] {
+    for config in [
+        config,
+        HarnessConfig {
+            protocol: Protocol::Any,
+            ..place.config()
+        },
+    ] {
         let harness = start(config).await;
         for (path, body, text) in &rows {
             let response = send(&harness, "POST", path, &body.to_string()).await;
@@ -366,10 +430,23 @@ async fn every_protocol_passes_where_all_are_wanted() {
         assert_eq!(send(&harness, "POST", "/v1/moderations", "{}").await.status, 404);
         harness.shutdown().await.unwrap();
     }
-    let paths: Vec<String> = upstream.received().into_iter().map(|received| received.path).collect();
+    let paths: Vec<String> = upstream
+        .received()
+        .into_iter()
+        .map(|received| received.path)
+        .collect();
     assert_eq!(
         paths,
-        ["/v1/messages", "/api/chat", "/embeddings", "/v1beta/models/g:generateContent"]
+        [
+            "/v1/messages",
+            "/api/chat",
+            "/embeddings",
+            "/v1beta/models/g:generateContent"
+        ]
     );
-    assert!(verify_cassette(&place.config()).unwrap().holds(), "{:?}", verify_cassette(&place.config()));
+    assert!(
+        verify_cassette(&place.config()).unwrap().holds(),
+        "{:?}",
+        verify_cassette(&place.config())
+    );
 }

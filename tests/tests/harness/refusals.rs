@@ -29,9 +29,10 @@ async fn a_configuration_that_cannot_be_used_names_its_field() {
         ..place.config()
     };
     let url = "https://openrouter.ai/api/v1";
-    let mut cases: Vec<(HarnessConfig, &str)> = ["", "/etc/passwd", "../up", "a/../b", "a\\b", "a..b", "a\nb"]
-        .map(|name| (named(name), "cassette_name"))
-        .into();
+    let mut cases: Vec<(HarnessConfig, &str)> =
+        ["", "/etc/passwd", "../up", "a/../b", "a\\b", "a..b", "a\nb"]
+            .map(|name| (named(name), "cassette_name"))
+            .into();
     cases.extend([
         (
             HarnessConfig {
@@ -105,20 +106,41 @@ async fn a_file_that_is_no_cassette_is_told_by_kind() {
             ..place.config()
         };
         if text != without_hash {
-            assert!(matches!(place.refused(recording).await, HarnessError::InvalidCassette { .. }), "{text}");
-            assert_eq!(std::fs::read_to_string(place.cassette()).unwrap(), text, "it stays as it is");
+            assert!(
+                matches!(
+                    place.refused(recording).await,
+                    HarnessError::InvalidCassette { .. }
+                ),
+                "{text}"
+            );
+            assert_eq!(
+                std::fs::read_to_string(place.cassette()).unwrap(),
+                text,
+                "it stays as it is"
+            );
         }
     }
+    let beside = std::fs::read_dir(place.0.path()).unwrap().count();
+    assert_eq!(beside, 1, "nothing is left beside it");
     place.write_text("{\"format_version\":2,\"interactions\":[]}");
     assert!(matches!(
         place.refused(place.config()).await,
-        HarnessError::UnsupportedCassetteFormatVersion { found: 2, supported: 1 }
+        HarnessError::UnsupportedCassetteFormatVersion {
+            found: 2,
+            supported: 1
+        }
     ));
     std::fs::write(place.cassette(), b"\xff").unwrap();
-    assert!(matches!(place.refused(place.config()).await, HarnessError::InvalidCassette { .. }));
+    assert!(matches!(
+        place.refused(place.config()).await,
+        HarnessError::InvalidCassette { .. }
+    ));
     std::fs::remove_file(place.cassette()).unwrap();
     std::fs::create_dir(place.cassette()).unwrap();
-    assert!(matches!(place.refused(place.config()).await, HarnessError::Io { .. }));
+    assert!(matches!(
+        place.refused(place.config()).await,
+        HarnessError::Io { .. }
+    ));
 }
 
 #[cfg(unix)]
@@ -133,7 +155,10 @@ async fn a_link_does_not_lead_out_of_the_directory() {
         ..place.config()
     };
     for config in [place.config(), recording] {
-        assert!(matches!(place.refused(config).await, HarnessError::InvalidConfig { .. }));
+        assert!(matches!(
+            place.refused(config).await,
+            HarnessError::InvalidConfig { .. }
+        ));
     }
 }
 
@@ -172,11 +197,20 @@ async fn callers_that_are_refused_do_not_stop_it() {
     assert_eq!((status, &malformed["kind"]), (400, &json!("malformed_json")));
 
     let mut raw = tokio::net::TcpStream::connect(harness.addr).await.unwrap();
-    let head = format!("POST {CHAT} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-    tokio::io::AsyncWriteExt::write_all(&mut raw, head.as_bytes()).await.unwrap();
+    let head = format!(
+        "POST {CHAT} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+    );
+    tokio::io::AsyncWriteExt::write_all(&mut raw, head.as_bytes())
+        .await
+        .unwrap();
     let mut answer = String::new();
-    tokio::io::AsyncReadExt::read_to_string(&mut raw, &mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("\"kind\":\"forbidden_host\""), "{answer}");
+    tokio::io::AsyncReadExt::read_to_string(&mut raw, &mut answer)
+        .await
+        .unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 403 ") && answer.contains("\"kind\":\"forbidden_host\""),
+        "{answer}"
+    );
 
     assert_eq!(post(&harness, &ask("ping")).await.text().await, "ok");
     let report = harness.shutdown().await.unwrap();

@@ -8,7 +8,9 @@ use vcr_runtime::Speed;
 use vcr_runtime::harness::config::{MatchMode, ReplayConfig};
 use vcr_runtime::harness::{HarnessConfig, HarnessError};
 
-use super::support::{CHAT, Place, ask, ask_stream, data, error, hash, interaction, post, send, start, stream, whole};
+use super::support::{
+    CHAT, Place, ask, ask_stream, data, error, hash, interaction, post, send, start, stream, whole,
+};
 
 const NONE: &str = "";
 
@@ -33,7 +35,9 @@ fn row(
     body: Body,
 ) -> Row {
     let (method, path, body_sent) = request;
-    let text = body_sent.as_str().map_or_else(|| body_sent.to_string(), str::to_owned);
+    let text = body_sent
+        .as_str()
+        .map_or_else(|| body_sent.to_string(), str::to_owned);
     Row {
         request: (method, path, text),
         status,
@@ -50,7 +54,12 @@ fn recorded() -> Vec<Value> {
             &ask("ping"),
             whole(
                 200,
-                &json!([["content-type", "application/json"], ["x-a", "1"], ["bad name", "1"], ["x-a", "2"]]),
+                &json!([
+                    ["content-type", "application/json"],
+                    ["x-a", "1"],
+                    ["bad name", "1"],
+                    ["x-a", "2"]
+                ]),
                 "{ \"n\": 1.50 }\n",
             ),
         ),
@@ -84,7 +93,12 @@ fn table() -> Vec<Row> {
     let broken = json!("{\"model\":");
     let (unary, streamed) = (ask("ping"), ask_stream("ping"));
     vec![
-        row(("GET", CHAT, &json!(NONE)), 405, &[("allow", "POST")], Body::Exactly(NONE)),
+        row(
+            ("GET", CHAT, &json!(NONE)),
+            405,
+            &[("allow", "POST")],
+            Body::Exactly(NONE),
+        ),
         row(("POST", "/v1/models", &unary), 404, &[], Body::Exactly(NONE)),
         row(("POST", "/", &unary), 404, &[], Body::Exactly(NONE)),
         row(("POST", CHAT, &broken), 400, JSON, kind("malformed_json")),
@@ -116,17 +130,34 @@ fn table() -> Vec<Row> {
             ("POST", CHAT, &unary),
             409,
             JSON,
-            mismatch(next(1), &hash(&streamed), &unary, "removed: canonical_body.stream"),
+            mismatch(
+                next(1),
+                &hash(&streamed),
+                &unary,
+                "removed: canonical_body.stream",
+            ),
         ),
         row(
             ("POST", CHAT, &streamed),
             200,
             &[("content-type", "text/event-stream")],
-            Body::Exactly(": OPENROUTER PROCESSING\n\ndata: {\"n\":1}\n\ndata: two\ndata: lines\n\ndata: [DONE]\n\n"),
+            Body::Exactly(
+                ": OPENROUTER PROCESSING\n\ndata: {\"n\":1}\n\ndata: two\ndata: lines\n\ndata: [DONE]\n\n",
+            ),
         ),
         // What is refused is not used up.
-        row(("POST", CHAT, &ask_stream("whole")), 501, JSON, kind("stream_cassette_required")),
-        row(("POST", CHAT, &ask_stream("whole")), 501, JSON, kind("stream_cassette_required")),
+        row(
+            ("POST", CHAT, &ask_stream("whole")),
+            501,
+            JSON,
+            kind("stream_cassette_required"),
+        ),
+        row(
+            ("POST", CHAT, &ask_stream("whole")),
+            501,
+            JSON,
+            kind("stream_cassette_required"),
+        ),
     ]
 }
 
@@ -137,7 +168,12 @@ async fn check(place: &Place, config: HarnessConfig, rows: Vec<Row>) {
         let (method, path, body) = row.request;
         let response = send(&harness, method, path, &body).await;
         assert_eq!(response.status, row.status, "row {index}: {method} {path} {body}");
-        let ours = |name: &str| matches!(name, "date" | "connection" | "content-length" | "transfer-encoding");
+        let ours = |name: &str| {
+            matches!(
+                name,
+                "date" | "connection" | "content-length" | "transfer-encoding"
+            )
+        };
         let headers: Vec<(&str, &str)> = response
             .headers
             .iter()
@@ -154,7 +190,12 @@ async fn check(place: &Place, config: HarnessConfig, rows: Vec<Row>) {
                 }
                 // What the SDKs of providers show.
                 assert_eq!(error["code"], error["kind"]);
-                assert!(error["message"].as_str().is_some_and(|message| message.len() > 10), "{error}");
+                assert!(
+                    error["message"]
+                        .as_str()
+                        .is_some_and(|message| message.len() > 10),
+                    "{error}"
+                );
             }
         }
     }
@@ -174,13 +215,31 @@ async fn the_end_of_the_cassette_is_said() {
     let harness = place.start().await;
     assert_eq!(post(&harness, &ask("ping")).await.status, 200);
     let (status, error) = error(post(&harness, &ask("ping")).await).await;
-    assert_eq!((status, &error["position"]), (409, &json!({ "kind": "exhausted", "count": 1 })));
+    assert_eq!(
+        (status, &error["position"]),
+        (409, &json!({ "kind": "exhausted", "count": 1 }))
+    );
     assert_eq!(error["expected_hash"], "");
-    assert!(error["diff_summary"].as_str().unwrap().starts_with("cassette-exhausted: "), "{error}");
+    assert!(
+        error["diff_summary"]
+            .as_str()
+            .unwrap()
+            .starts_with("cassette-exhausted: "),
+        "{error}"
+    );
     let report = harness.shutdown().await.unwrap();
     assert_eq!((report.served, report.mismatches), (1, 1));
     assert!(report.leftovers.is_empty());
-    assert!(matches!(&report.faults[..], [HarnessError::RequestMismatch { interaction_id: 1, .. }]), "{report:?}");
+    assert!(
+        matches!(
+            &report.faults[..],
+            [HarnessError::RequestMismatch {
+                interaction_id: 1,
+                ..
+            }]
+        ),
+        "{report:?}"
+    );
 }
 
 #[tokio::test]
@@ -206,13 +265,24 @@ async fn keyed_order_takes_requests_as_they_come() {
         ("c", "no-matching-interaction: "),
     ] {
         let (status, error) = error(post(&harness, &ask(asked)).await).await;
-        assert_eq!((status, &error["position"]), (409, &json!({ "kind": "keyed_miss", "count": 4 })));
-        assert!(error["diff_summary"].as_str().unwrap().starts_with(token), "{error}");
+        assert_eq!(
+            (status, &error["position"]),
+            (409, &json!({ "kind": "keyed_miss", "count": 4 }))
+        );
+        assert!(
+            error["diff_summary"].as_str().unwrap().starts_with(token),
+            "{error}"
+        );
     }
     let report = harness.shutdown().await.unwrap();
     assert_eq!(report.leftovers.len(), 1);
     assert_eq!(report.leftovers[0].name, "interaction 3");
-    assert!(report.leftovers[0].summary.starts_with("POST /v1/chat/completions "), "{report:?}");
+    assert!(
+        report.leftovers[0]
+            .summary
+            .starts_with("POST /v1/chat/completions "),
+        "{report:?}"
+    );
 }
 
 #[tokio::test]
@@ -267,7 +337,10 @@ async fn errors_and_oddities_of_a_cassette_are_served_as_far_as_they_can_be() {
     .await;
     // An HTTP error is a whole body whatever was asked for.
     let limit = post(&harness, &ask_stream("limit")).await;
-    assert_eq!((limit.status, limit.text().await.as_str()), (429, "{\"error\":{}}"));
+    assert_eq!(
+        (limit.status, limit.text().await.as_str()),
+        (429, "{\"error\":{}}")
+    );
     assert_eq!(post(&harness, &ask_stream("ignored")).await.text().await, "{}");
     let (status, error) = error(post(&harness, &ask("odd")).await).await;
     assert_eq!((status, &error["kind"]), (502, &json!("internal")));
@@ -293,7 +366,10 @@ async fn ignored_paths_take_no_part_on_either_side() {
     let mut other = asked("y");
     other["model"] = json!("n");
     let (_, error) = error(post(&harness, &other).await).await;
-    assert_eq!(error["diff_summary"], "changed: canonical_body.model: \"m\" -> \"n\"");
+    assert_eq!(
+        error["diff_summary"],
+        "changed: canonical_body.model: \"m\" -> \"n\""
+    );
     assert_eq!(post(&harness, &asked("z")).await.text().await, "two");
     harness.shutdown().await.unwrap();
 }
@@ -302,8 +378,15 @@ async fn ignored_paths_take_no_part_on_either_side() {
 async fn the_transcript_is_served_to_the_byte_where_that_is_wanted() {
     let place = Place::new();
     let transcript = ": w\r\n\r\nevent: delta\r\ndata:{\"n\":1}\r\n\r\ndata: [DONE]\n\n";
-    let events = [json!({ "kind": "comment", "text": "w" }), data("{\"n\":1}"), data("[DONE]")];
-    place.write(&[interaction(&ask_stream("a"), stream(&json!([]), &events, transcript))]);
+    let events = [
+        json!({ "kind": "comment", "text": "w" }),
+        data("{\"n\":1}"),
+        data("[DONE]"),
+    ];
+    place.write(&[interaction(
+        &ask_stream("a"),
+        stream(&json!([]), &events, transcript),
+    )]);
     for (byte_exact, expected) in [
         (true, transcript),
         (false, ": w\n\ndata: {\"n\":1}\n\ndata: [DONE]\n\n"),
@@ -339,8 +422,15 @@ async fn recorded_and_simulated_times_are_kept() {
     for config in [simulated, recorded] {
         let harness = start(config).await;
         let began = Instant::now();
-        assert_eq!(post(&harness, &ask_stream("a")).await.text().await, "data: 1\n\ndata: 2\n\n");
-        assert!(began.elapsed() >= Duration::from_millis(90), "{:?}", began.elapsed());
+        assert_eq!(
+            post(&harness, &ask_stream("a")).await.text().await,
+            "data: 1\n\ndata: 2\n\n"
+        );
+        assert!(
+            began.elapsed() >= Duration::from_millis(90),
+            "{:?}",
+            began.elapsed()
+        );
         harness.shutdown().await.unwrap();
     }
 }

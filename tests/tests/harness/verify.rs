@@ -24,7 +24,11 @@ async fn what_holds_is_served_and_what_does_not_is_named() {
     changed["request"]["body"] = json!(ask("pong").to_string());
     changed["request"]["headers"] = json!([["Authorization", "Bearer x"]]);
     let events = [data("1"), data("2")];
-    place.write(&[good, changed, interaction(&ask("s"), stream(&json!([]), &events, "data: 1\n\n"))]);
+    place.write(&[
+        good,
+        changed,
+        interaction(&ask("s"), stream(&json!([]), &events, "data: 1\n\n")),
+    ]);
     let report = verify_cassette(&config).unwrap();
     let found: Vec<(usize, &str)> = report
         .findings
@@ -42,7 +46,10 @@ async fn what_holds_is_served_and_what_does_not_is_named() {
     );
     match place.refused(config).await {
         HarnessError::InvalidCassette { message } => {
-            assert!(message.starts_with("interaction 1, request.parsed_json: "), "{message}");
+            assert!(
+                message.starts_with("interaction 1, request.parsed_json: "),
+                "{message}"
+            );
         }
         other => panic!("{other:?}"),
     }

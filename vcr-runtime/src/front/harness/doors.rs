@@ -61,7 +61,11 @@ pub(super) fn read(protocol: Protocol, head: &Parts, bytes: &[u8], body: &Json) 
     };
     let name = wire.name();
     Ok(Asked {
-        protocol_id: if name == "openai-chat" { "openai.chat_completions.v1" } else { name },
+        protocol_id: if name == "openai-chat" {
+            "openai.chat_completions.v1"
+        } else {
+            name
+        },
         wire: Some(name),
         stream: request.stream(),
     })

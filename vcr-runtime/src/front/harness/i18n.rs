@@ -45,12 +45,17 @@ impl I18nAssets for HarnessLocalizations {
             let (_, messages) = LANGUAGES.iter().find(|(known, _)| *known == language)?;
             DOMAINS.contains(&domain).then_some(*messages)
         });
-        messages.map(|messages| Cow::Borrowed(messages.as_bytes())).into_iter().collect()
+        messages
+            .map(|messages| Cow::Borrowed(messages.as_bytes()))
+            .into_iter()
+            .collect()
     }
 
     fn filenames_iter(&self) -> Box<dyn Iterator<Item = String> + '_> {
         Box::new(LANGUAGES.iter().flat_map(|(language, _)| {
-            DOMAINS.iter().map(move |domain| format!("{language}/{domain}.ftl"))
+            DOMAINS
+                .iter()
+                .map(move |domain| format!("{language}/{domain}.ftl"))
         }))
     }
 }
@@ -72,23 +77,26 @@ type Arguments = HashMap<&'static str, String>;
 
 fn message(error: &HarnessError) -> (&'static str, Arguments) {
     match error {
-        HarnessError::InvalidConfig { message } => {
-            ("harness-error-invalid-config", HashMap::from([("message", message.clone())]))
-        }
+        HarnessError::InvalidConfig { message } => (
+            "harness-error-invalid-config",
+            HashMap::from([("message", message.clone())]),
+        ),
         HarnessError::CassetteNotFound { cassette_name } => (
             "harness-error-cassette-not-found",
             HashMap::from([("cassette_name", cassette_name.clone())]),
         ),
-        HarnessError::InvalidCassette { message } => {
-            ("harness-error-invalid-cassette", HashMap::from([("message", message.clone())]))
-        }
+        HarnessError::InvalidCassette { message } => (
+            "harness-error-invalid-cassette",
+            HashMap::from([("message", message.clone())]),
+        ),
         HarnessError::UnsupportedCassetteFormatVersion { found, supported } => (
             "harness-error-unsupported-cassette-format-version",
             HashMap::from([("found", found.to_string()), ("supported", supported.to_string())]),
         ),
-        HarnessError::ModeNotYetImplemented { mode } => {
-            ("harness-error-mode-not-yet-implemented", HashMap::from([("mode", mode.clone())]))
-        }
+        HarnessError::ModeNotYetImplemented { mode } => (
+            "harness-error-mode-not-yet-implemented",
+            HashMap::from([("mode", mode.clone())]),
+        ),
         HarnessError::RequestMismatch {
             interaction_id,
             expected_hash,
@@ -103,10 +111,14 @@ fn message(error: &HarnessError) -> (&'static str, Arguments) {
                 ("diff_summary", diff_summary.clone()),
             ]),
         ),
-        HarnessError::UpstreamRequestFailed { source } => {
-            ("harness-error-upstream-request-failed", HashMap::from([("source", source.to_string())]))
-        }
-        HarnessError::Io { source } => ("harness-error-io", HashMap::from([("source", source.to_string())])),
+        HarnessError::UpstreamRequestFailed { source } => (
+            "harness-error-upstream-request-failed",
+            HashMap::from([("source", source.to_string())]),
+        ),
+        HarnessError::Io { source } => (
+            "harness-error-io",
+            HashMap::from([("source", source.to_string())]),
+        ),
     }
 }
 
@@ -134,9 +146,14 @@ mod tests {
         let text = || "{ $mode } \"x\"".to_owned();
         vec![
             HarnessError::InvalidConfig { message: text() },
-            HarnessError::CassetteNotFound { cassette_name: text() },
+            HarnessError::CassetteNotFound {
+                cassette_name: text(),
+            },
             HarnessError::InvalidCassette { message: text() },
-            HarnessError::UnsupportedCassetteFormatVersion { found: 2, supported: 1 },
+            HarnessError::UnsupportedCassetteFormatVersion {
+                found: 2,
+                supported: 1,
+            },
             HarnessError::ModeNotYetImplemented { mode: text() },
             HarnessError::RequestMismatch {
                 interaction_id: 42,

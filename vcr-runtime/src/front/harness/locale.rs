@@ -49,9 +49,11 @@ fn tag(value: &str) -> Option<String> {
     let name = value.trim().split(['.', '@']).next()?.replace('_', "-");
     let mut subtags = name.split('-');
     let language = subtags.next()?;
-    let is_language = (2..=3).contains(&language.len()) && language.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let is_subtag =
-        |subtag: &str| (2..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_language =
+        (2..=3).contains(&language.len()) && language.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_subtag = |subtag: &str| {
+        (2..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
     (is_language && subtags.all(is_subtag)).then_some(name)
 }
 
@@ -79,12 +81,24 @@ mod tests {
             (None, &all, Some("de")),
             (None, &all[1..], Some("fr-FR")),
             (None, &all[2..], Some("sr-RS")),
-            (None, &[("LC_ALL", ""), ("LC_MESSAGES", "C.UTF-8"), ("LANG", "de")], None),
+            (
+                None,
+                &[("LC_ALL", ""), ("LC_MESSAGES", "C.UTF-8"), ("LANG", "de")],
+                None,
+            ),
             (None, &[("LANG", "POSIX")], None),
-            (None, &[("VCR_LOCALE", " "), ("LANG", "zh_Hant_TW")], Some("zh-Hant-TW")),
+            (
+                None,
+                &[("VCR_LOCALE", " "), ("LANG", "zh_Hant_TW")],
+                Some("zh-Hant-TW"),
+            ),
             (None, &[], None),
         ] {
-            assert_eq!(locale(flag, variables).unwrap().as_deref(), expected, "{variables:?}");
+            assert_eq!(
+                locale(flag, variables).unwrap().as_deref(),
+                expected,
+                "{variables:?}"
+            );
         }
     }
 

@@ -19,8 +19,8 @@ mod target;
 mod verify;
 
 pub use config::{
-    CassetteFormat, HarnessConfig, ListenAddr, LocalizationConfig, MatchMode, Mode, Protocol, RedactionConfig,
-    ReplayConfig, UpstreamConfig, UpstreamKind,
+    CassetteFormat, HarnessConfig, ListenAddr, LocalizationConfig, MatchMode, Mode, Protocol,
+    RedactionConfig, ReplayConfig, UpstreamConfig, UpstreamKind,
 };
 pub use error::{HarnessError, HarnessResult, UpstreamFailure};
 #[cfg(feature = "localize")]

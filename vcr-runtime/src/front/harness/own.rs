@@ -13,7 +13,7 @@ use super::config::{HarnessConfig, MatchMode, Mode, Protocol};
 use super::doors;
 use super::report::{HarnessReport, Leftover};
 use super::target::Target;
-use crate::config::{Environment, Key, Layer, Matching, Mode as SessionMode};
+use crate::config::{Environment, IncludeRaw, Key, Layer, Matching, Mode as SessionMode};
 use crate::error::Result;
 use crate::front::gateway::{Answer, Backend, Decision, Fault, as_pairs};
 use crate::identity::Place;
@@ -58,7 +58,10 @@ impl Own {
             HttpTurn::Record(recording) => Some(recording),
         };
         match &self.target {
-            Some(target) => Ok(Decision::Forward(Box::new(target.outgoing(head, body)?), recording)),
+            Some(target) => Ok(Decision::Forward(
+                Box::new(target.outgoing(head, body)?),
+                recording,
+            )),
             None => Err(Fault::unreachable("the harness has no upstream")),
         }
     }
@@ -73,7 +76,11 @@ impl Backend for Own {
         doors::admit(self.protocol, head)
     }
 
-    fn decide<'a>(&'a self, head: &'a Parts, body: Bytes) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
+    fn decide<'a>(
+        &'a self,
+        head: &'a Parts,
+        body: Bytes,
+    ) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
         Box::pin(async move { self.turn(head, body).await.unwrap_or_else(Decision::Refuse) })
     }
 
@@ -106,6 +113,9 @@ pub(super) fn open(config: &HarnessConfig, directory: &Path) -> Result<Arc<Sessi
     );
     layer.set(Key::Speed, config.speed);
     layer.set(Key::AllowUnused, true);
+    if config.byte_exact {
+        layer.set(Key::IncludeRaw, IncludeRaw::Always);
+    }
     for pointer in &config.ignored_body_paths {
         layer.set(Key::Ignore, pointer);
     }
@@ -144,6 +154,8 @@ pub(super) fn conclude(session: &Session, aborted: usize) -> (HarnessReport, Opt
         faults: Vec::new(),
     };
     // A miss was told to its caller, and is counted.
-    let failure = verdict.failure.filter(|error| error.kind() != crate::ErrorKind::Miss);
+    let failure = verdict
+        .failure
+        .filter(|error| error.kind() != crate::ErrorKind::Miss);
     (report, failure)
 }

@@ -50,7 +50,9 @@ impl Timing {
 
     fn first(&self) -> Duration {
         let simulated = self.simulated.as_ref();
-        simulated.map_or(Duration::ZERO, |simulated| Duration::from_millis(simulated.ttft_ms))
+        simulated.map_or(Duration::ZERO, |simulated| {
+            Duration::from_millis(simulated.ttft_ms)
+        })
     }
 
     /// When the piece is due after `data` pieces with data; `recorded` is when it came.
@@ -63,7 +65,14 @@ impl Timing {
     }
 
     fn pace(&self) -> Pace {
-        Pace::new(if self.simulated.is_some() { 1.0 } else { self.factor }, Vec::new())
+        Pace::new(
+            if self.simulated.is_some() {
+                1.0
+            } else {
+                self.factor
+            },
+            Vec::new(),
+        )
     }
 }
 
@@ -127,7 +136,9 @@ impl Playable {
 
 /// The events of a stream, or its bytes where they are wanted and there.
 fn pieces(stream: Stream, headers: &mut Pairs, byte_exact: bool) -> Vec<(Duration, Vec<u8>, bool)> {
-    let content_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let content_type = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let framing = Framing::of(content_type.map(|(_, value)| value.as_str())).unwrap_or(Framing::Sse);
     if content_type.is_none() {
         headers.push(("content-type".to_owned(), "text/event-stream".to_owned()));
@@ -149,7 +160,11 @@ fn pieces(stream: Stream, headers: &mut Pairs, byte_exact: bool) -> Vec<(Duratio
 
 /// The bytes, cut behind blank lines: one piece for each event, and the rest with the last one. Where the bytes have more
 /// or fewer blank lines than there are events, the times are those of the nearest event, and the bytes are what they are.
-fn exact(transcript: &[u8], events: &[Event], at: impl Fn(usize) -> Duration) -> Vec<(Duration, Vec<u8>, bool)> {
+fn exact(
+    transcript: &[u8],
+    events: &[Event],
+    at: impl Fn(usize) -> Duration,
+) -> Vec<(Duration, Vec<u8>, bool)> {
     let mut pieces: Vec<(Duration, Vec<u8>, bool)> = Vec::new();
     let mut piece = Vec::new();
     let mut line_is_empty = true;
@@ -174,7 +189,10 @@ fn plain(body: Vec<u8>, headers: &mut Pairs, index: usize) -> HarnessResult<Vec<
     let mut map = http::HeaderMap::new();
     for (name, value) in headers.iter() {
         if name.eq_ignore_ascii_case(CONTENT_ENCODING.as_str())
-            && let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
+            && let (Ok(name), Ok(value)) = (
+                HeaderName::from_bytes(name.as_bytes()),
+                HeaderValue::from_str(value),
+            )
         {
             map.append(name, value);
         }
@@ -240,7 +258,10 @@ mod tests {
     }
 
     fn pairs(expected: &[(u128, &str)]) -> Vec<(u128, String)> {
-        expected.iter().map(|(at, text)| (*at, (*text).to_owned())).collect()
+        expected
+            .iter()
+            .map(|(at, text)| (*at, (*text).to_owned()))
+            .collect()
     }
 
     #[test]
@@ -284,7 +305,10 @@ mod tests {
         );
         // Written by hand there are no bytes.
         assert_eq!(due(stream(""), true, &config).len(), 4);
-        let cut: String = due(stream("data: 1"), true, &config).into_iter().map(|(_, text)| text).collect();
+        let cut: String = due(stream("data: 1"), true, &config)
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect();
         assert_eq!(cut, "data: 1");
     }
 
@@ -304,7 +328,9 @@ mod tests {
         assert!(playable.head.headers.is_empty());
         assert!(matches!(playable.body, Playing::Whole(body) if body == b"{}"));
         for (coding, body) in [("br", &b"{}"[..]), ("gzip", b"{}")] {
-            let error = Playable::of(coded(coding, body), 3, false).unwrap_err().to_string();
+            let error = Playable::of(coded(coding, body), 3, false)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("interaction 3"), "{error}");
         }
     }

@@ -34,7 +34,8 @@ impl Kept {
     pub(super) fn headers(&self, headers: &[(String, String)], drops: impl Fn(&str) -> bool) -> Pairs {
         kept_headers(headers, |name| {
             // `authorization` is the configuration's to keep or to drop.
-            let credential = self.redactor.is_some() && name != "authorization" && Redactor::is_credential(name);
+            let credential =
+                self.redactor.is_some() && name != "authorization" && Redactor::is_credential(name);
             drops(name) || credential || self.dropped.iter().any(|dropped| dropped == name)
         })
     }
@@ -60,7 +61,11 @@ impl Backend for Recorder {
         doors::admit(self.protocol, head)
     }
 
-    fn decide<'a>(&'a self, head: &'a Parts, body: Bytes) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
+    fn decide<'a>(
+        &'a self,
+        head: &'a Parts,
+        body: Bytes,
+    ) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
         let decision = self.forward(head, body).unwrap_or_else(Decision::Refuse);
         Box::pin(std::future::ready(decision))
     }
@@ -85,7 +90,10 @@ impl Recorder {
             }
         };
         let outgoing = self.target.outgoing(head, body)?;
-        Ok(Decision::Forward(Box::new(outgoing), recording.map(|recording| Box::new(recording) as _)))
+        Ok(Decision::Forward(
+            Box::new(outgoing),
+            recording.map(|recording| Box::new(recording) as _),
+        ))
     }
 
     fn recording(&self, head: &Parts, body: &Bytes, document: Json, asked: Asked) -> InteractionRecording {
@@ -157,7 +165,10 @@ fn rfc3339(time: SystemTime) -> String {
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let (day, month) = (
+        day - (153 * month + 2) / 5 + 1,
+        if month < 10 { month + 3 } else { month - 9 },
+    );
     let year = era * 400 + year + u64::from(month <= 2);
     format!(
         "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",

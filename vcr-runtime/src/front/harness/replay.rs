@@ -124,8 +124,14 @@ impl Replayer {
     }
 
     fn canonical(&self, head: &Parts, query: &str, document: Json) -> Result<Canonical, Fault> {
-        Canonical::of(head.method.as_str(), head.uri.path(), query, Some(document), &self.ignored)
-            .map_err(|error| Fault::new(StatusCode::BAD_REQUEST, "vcr_ignore_path", error.to_string()))
+        Canonical::of(
+            head.method.as_str(),
+            head.uri.path(),
+            query,
+            Some(document),
+            &self.ignored,
+        )
+        .map_err(|error| Fault::new(StatusCode::BAD_REQUEST, "vcr_ignore_path", error.to_string()))
     }
 
     /// The request as a recording would have stored it.
@@ -155,8 +161,14 @@ impl Replayer {
             }
             if !answer.has_status() {
                 let status = answer.status();
-                let message = format!("the cassette says that the answer has status {status}, which cannot be sent");
-                return Err(answers::error(StatusCode::BAD_GATEWAY, "internal", &message, Object::new()));
+                let message =
+                    format!("the cassette says that the answer has status {status}, which cannot be sent");
+                return Err(answers::error(
+                    StatusCode::BAD_GATEWAY,
+                    "internal",
+                    &message,
+                    Object::new(),
+                ));
             }
             Ok(Decision::Play(answer.playback(&self.timing)))
         });
@@ -190,7 +202,9 @@ impl Replayer {
                 place("keyed_miss", "count", *count),
                 *count,
                 "",
-                format!("interaction-already-consumed: all {of_hash} interactions with this hash were given out"),
+                format!(
+                    "interaction-already-consumed: all {of_hash} interactions with this hash were given out"
+                ),
             ),
         };
         let mut more = Object::new();
@@ -206,12 +220,20 @@ impl Replayer {
             diff_summary: summary.clone(),
         });
         let message = format!("the request is not the recorded one: {summary}");
-        Decision::Answer(answers::error(StatusCode::CONFLICT, "request_mismatch", &message, more))
+        Decision::Answer(answers::error(
+            StatusCode::CONFLICT,
+            "request_mismatch",
+            &message,
+            more,
+        ))
     }
 
     /// What differs from the interaction that is next.
     fn difference(&self, index: usize, observed: &Canonical) -> String {
-        let envelope = self.envelopes.get(index).and_then(|text| parse(text.as_deref()?).ok());
+        let envelope = self
+            .envelopes
+            .get(index)
+            .and_then(|text| parse(text.as_deref()?).ok());
         let Some(mut expected) = envelope.as_ref().and_then(Canonical::stored) else {
             return "the cassette has no canonical request to compare with".to_owned();
         };
@@ -236,7 +258,9 @@ fn rehashed(
     let mut canonical = match stored {
         Some(canonical) => canonical,
         None => {
-            let body = std::str::from_utf8(&request.body).ok().and_then(|text| parse(text).ok());
+            let body = std::str::from_utf8(&request.body)
+                .ok()
+                .and_then(|text| parse(text).ok());
             let (method, path, query) = (&request.method, &request.path, &request.query);
             Canonical::of(method, path, query, body, &Pointers::default())
                 .map_err(|error| broken(&error.to_string()))?
@@ -264,7 +288,11 @@ impl Backend for Replayer {
         doors::admit(self.protocol, head)
     }
 
-    fn decide<'a>(&'a self, head: &'a Parts, body: Bytes) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
+    fn decide<'a>(
+        &'a self,
+        head: &'a Parts,
+        body: Bytes,
+    ) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
         let decision = self.reply(head, &body).unwrap_or_else(Decision::Refuse);
         Box::pin(std::future::ready(decision))
     }

@@ -91,7 +91,12 @@ impl RunningHarness {
         drop(server);
         let report = match engine {
             Engine::Record(saver, counts) => {
-                blocking(move || saver.join().map_err(|error| HarnessError::of(&error, &cassette_name))).await?;
+                blocking(move || {
+                    saver
+                        .join()
+                        .map_err(|error| HarnessError::of(&error, &cassette_name))
+                })
+                .await?;
                 counts.take()
             }
             Engine::Replay(replayer) => HarnessReport {
@@ -137,7 +142,8 @@ fn start(config: &HarnessConfig) -> HarnessResult<RunningHarness> {
         (CassetteFormat::Spycatcher, Some(target)) => open_recorder(config, target)?,
         (CassetteFormat::Spycatcher, None) => open_replayer(config)?,
     };
-    let server = Server::on(listener, backend).map_err(|error| HarnessError::of(&error, &config.cassette_name))?;
+    let server =
+        Server::on(listener, backend).map_err(|error| HarnessError::of(&error, &config.cassette_name))?;
     Ok(RunningHarness {
         addr: server.addr(),
         cassette_path,
@@ -158,14 +164,26 @@ fn open_recorder(config: &HarnessConfig, target: Target) -> HarnessResult<Opened
     }
     confined(config, &path)?;
     let fault = |error: &crate::Error| HarnessError::of(error, &config.cassette_name);
-    let (lock, _) = Journal::open(&path).map_err(|error| fault(&error))?;
-    let document = match read(&path, config) {
-        Ok(text) => Document::open(&text).map_err(unreadable)?.0,
-        Err(HarnessError::CassetteNotFound { .. }) => Document::new(),
-        Err(error) => return Err(error),
-    };
+    let (lock, left) = Journal::open(&path).map_err(|error| fault(&error))?;
+    if left.is_some() {
+        return Err(HarnessError::config(format!(
+            "`cassette_name` is {:?}, and an interrupted recording of a test lies in the journal beside it",
+            config.cassette_name
+        )));
+    }
     // Written once at the start, so that what cannot be written is known before a call is paid for.
-    replace(&path, &document.pieces().concat()).map_err(|error| fault(&error))?;
+    let opened = document(&path, config).and_then(|document| {
+        let written = replace(&path, &document.pieces().concat());
+        written.map(|()| document).map_err(|error| fault(&error))
+    });
+    let document = match opened {
+        Ok(document) => document,
+        Err(error) => {
+            // An empty file beside the cassette is the least of this caller's troubles.
+            let _ = lock.remove();
+            return Err(error);
+        }
+    };
     let counts = Arc::new(Counts::default());
     let (saver, sender) = Saver::start(path.clone(), document, lock)?;
     let dropped = config.redaction.drop_headers.iter();
@@ -184,6 +202,15 @@ fn open_recorder(config: &HarnessConfig, target: Target) -> HarnessResult<Opened
     Ok((path, Engine::Record(saver, counts), Arc::new(recorder)))
 }
 
+/// The cassette that is there, or a new one.
+fn document(path: &Path, config: &HarnessConfig) -> HarnessResult<Document> {
+    match read(path, config) {
+        Ok(text) => Ok(Document::open(&text).map_err(unreadable)?.0),
+        Err(HarnessError::CassetteNotFound { .. }) => Ok(Document::new()),
+        Err(error) => Err(error),
+    }
+}
+
 fn open_replayer(config: &HarnessConfig) -> HarnessResult<Opened> {
     let (path, text) = text(config)?;
     let redactor = redactor(config)?;
@@ -191,7 +218,12 @@ fn open_replayer(config: &HarnessConfig) -> HarnessResult<Opened> {
         verify::holds(config, &text, redactor.as_deref())?;
     }
     let interactions: Vec<Interaction> = decode(&text, |_| ()).map_err(unreadable)?;
-    let replayer = Arc::new(Replayer::of(config, interactions, redactor, Arc::new(Counts::default()))?);
+    let replayer = Arc::new(Replayer::of(
+        config,
+        interactions,
+        redactor,
+        Arc::new(Counts::default()),
+    )?);
     Ok((path, Engine::Replay(Arc::clone(&replayer)), replayer))
 }
 
@@ -232,7 +264,9 @@ fn check(config: &HarnessConfig) -> HarnessResult<()> {
     if let Speed::Factor(factor) = config.speed
         && !(factor.is_finite() && factor > 0.0)
     {
-        return Err(HarnessError::config(format!("`speed` is {factor}, and must be above 0")));
+        return Err(HarnessError::config(format!(
+            "`speed` is {factor}, and must be above 0"
+        )));
     }
     Pointers::parse(&config.ignored_body_paths)
         .map(drop)

@@ -22,7 +22,11 @@ pub(super) struct Saver {
 
 impl Saver {
     /// Starts to write `document` to `path` whenever interactions are sent. `lock` excludes other recordings until the end.
-    pub(super) fn start(path: PathBuf, document: Document, lock: Journal) -> io::Result<(Self, Sender<String>)> {
+    pub(super) fn start(
+        path: PathBuf,
+        document: Document,
+        lock: Journal,
+    ) -> io::Result<(Self, Sender<String>)> {
         let (sender, receiver) = channel();
         let thread = thread::Builder::new()
             .name("vcr-harness-saver".to_owned())

@@ -84,7 +84,11 @@ impl Target {
             return path;
         };
         let openai = first == "/v1" && BELOW_VERSION.iter().any(|below| rest.starts_with(below));
-        if openai || self.upstream.base.ends_with(first) { rest } else { path }
+        if openai || self.upstream.base.ends_with(first) {
+            rest
+        } else {
+            path
+        }
     }
 
     /// The key as a header, read anew for each call.
@@ -122,7 +126,10 @@ fn header(name: &str, value: &str) -> HarnessResult<Option<(HeaderName, HeaderVa
     if parsed == http::header::AUTHORIZATION {
         return Ok(None);
     }
-    let framing = matches!(parsed.as_str(), "host" | "content-length" | "accept-encoding" | "expect");
+    let framing = matches!(
+        parsed.as_str(),
+        "host" | "content-length" | "accept-encoding" | "expect"
+    );
     if framing || is_hop_by_hop(parsed.as_str()) {
         return Err(refuse("belongs to the connection and cannot be set"));
     }

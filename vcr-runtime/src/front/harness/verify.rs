@@ -72,9 +72,18 @@ pub(super) fn holds(config: &HarnessConfig, text: &str, redactor: Option<&Redact
     if report.holds() {
         return Ok(());
     }
-    let named: Vec<String> = report.findings.iter().take(NAMED).map(ToString::to_string).collect();
+    let named: Vec<String> = report
+        .findings
+        .iter()
+        .take(NAMED)
+        .map(ToString::to_string)
+        .collect();
     let more = report.findings.len() - named.len();
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!("; and {more} more")
+    } else {
+        String::new()
+    };
     Err(HarnessError::cassette(format!("{}{more}", named.join("; "))))
 }
 
@@ -88,7 +97,11 @@ pub(super) fn own(config: &HarnessConfig, path: &Path) -> HarnessResult<()> {
     }
     let differences = crate::verify::verify(path).map_err(|error| fault(&error))?;
     let named: Vec<String> = differences.iter().take(NAMED).map(ToString::to_string).collect();
-    if named.is_empty() { Ok(()) } else { Err(HarnessError::cassette(named.join("; "))) }
+    if named.is_empty() {
+        Ok(())
+    } else {
+        Err(HarnessError::cassette(named.join("; ")))
+    }
 }
 
 fn findings(config: &HarnessConfig, text: &str, redactor: Option<&Redactor>) -> HarnessResult<VerifyReport> {

@@ -52,7 +52,12 @@ impl Canonical {
     pub(crate) fn stored(envelope: &Json) -> Option<Self> {
         let text = |key| envelope.get(key)?.as_str();
         let body = envelope.get("canonical_body")?.clone();
-        Some(Self::parts(text("method")?, text("path")?, text("canonical_query")?, body))
+        Some(Self::parts(
+            text("method")?,
+            text("path")?,
+            text("canonical_query")?,
+            body,
+        ))
     }
 
     /// The envelope as a document, in the order of its members.
@@ -104,7 +109,12 @@ fn sorted(value: Json) -> Json {
             members.reverse();
             members.sort_by(|(one, _), (other, _)| one.cmp(other));
             members.dedup_by(|(one, _), (other, _)| one == other);
-            Json::Object(members.into_iter().map(|(key, value)| (key, sorted(value))).collect())
+            Json::Object(
+                members
+                    .into_iter()
+                    .map(|(key, value)| (key, sorted(value)))
+                    .collect(),
+            )
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value,
     }

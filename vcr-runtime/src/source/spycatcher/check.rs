@@ -50,11 +50,19 @@ pub(crate) fn check(text: &str, rules: &Rules<'_>) -> Result<Vec<Finding>, Unrea
     Ok(findings)
 }
 
-fn request(interaction: &Interaction, document: &Json, rules: &Rules<'_>, found: &mut dyn FnMut(&str, String)) {
+fn request(
+    interaction: &Interaction,
+    document: &Json,
+    rules: &Rules<'_>,
+    found: &mut dyn FnMut(&str, String),
+) {
     let request = &interaction.request;
     let body = json(&request.body);
     if body.is_none() {
-        found("request.body", "it is no JSON, so no request can match it".to_owned());
+        found(
+            "request.body",
+            "it is no JSON, so no request can match it".to_owned(),
+        );
     }
     stated(document, &["request", "parsed_json"], body.as_ref(), found);
     headers("request.headers", &request.headers, rules, found);
@@ -63,7 +71,10 @@ fn request(interaction: &Interaction, document: &Json, rules: &Rules<'_>, found:
     let envelope = request.canonical.as_deref().and_then(|text| parse(text).ok());
     let envelope = envelope.as_ref().and_then(Canonical::stored);
     let Some(mut envelope) = envelope else {
-        found("request.canonical_request", "it is missing, or no envelope".to_owned());
+        found(
+            "request.canonical_request",
+            "it is missing, or no envelope".to_owned(),
+        );
         return;
     };
     let recomputed = envelope.hash();
@@ -75,22 +86,39 @@ fn request(interaction: &Interaction, document: &Json, rules: &Rules<'_>, found:
         ),
         Some(_) => {}
     }
-    let derived = Canonical::of(&request.method, &request.path, &request.query, body, rules.ignored)
-        .and_then(|derived| rules.ignored.apply(&mut envelope.body).map(|()| derived));
+    let derived = Canonical::of(
+        &request.method,
+        &request.path,
+        &request.query,
+        body,
+        rules.ignored,
+    )
+    .and_then(|derived| rules.ignored.apply(&mut envelope.body).map(|()| derived));
     match derived {
         Err(error) => found("request.body", error.to_string()),
         Ok(derived) if derived.text() != envelope.text() => found(
             "request.canonical_request",
-            format!("it is not that of the request: {}", super::diff(&derived, &envelope).replace('\n', "; ")),
+            format!(
+                "it is not that of the request: {}",
+                super::diff(&derived, &envelope).replace('\n', "; ")
+            ),
         ),
         Ok(_) => {}
     }
 }
 
-fn response(interaction: &Interaction, document: &Json, rules: &Rules<'_>, found: &mut dyn FnMut(&str, String)) {
+fn response(
+    interaction: &Interaction,
+    document: &Json,
+    rules: &Rules<'_>,
+    found: &mut dyn FnMut(&str, String),
+) {
     let response = &interaction.response;
     if !(100..=599).contains(&response.status) {
-        found("response.status", format!("{} is no HTTP status", response.status));
+        found(
+            "response.status",
+            format!("{} is no HTTP status", response.status),
+        );
     }
     headers("response.headers", &response.headers, rules, found);
     match &response.body {
@@ -107,7 +135,9 @@ fn response(interaction: &Interaction, document: &Json, rules: &Rules<'_>, found
 }
 
 fn events(stream: &Stream, document: &Json, rules: &Rules<'_>, found: &mut dyn FnMut(&str, String)) {
-    let documents = document.get("response").and_then(|response| response.get("events"));
+    let documents = document
+        .get("response")
+        .and_then(|response| response.get("events"));
     for (index, event) in stream.events.iter().enumerate() {
         let Event::Data(Data { raw, .. }) = event else {
             continue;
@@ -116,7 +146,12 @@ fn events(stream: &Stream, document: &Json, rules: &Rules<'_>, found: &mut dyn F
         let parsed = documents
             .and_then(|events| events.at(index))
             .and_then(|event| event.get("parsed_json"));
-        compared(&format!("{member}.parsed_json"), parsed, parse(raw).ok().as_ref(), found);
+        compared(
+            &format!("{member}.parsed_json"),
+            parsed,
+            parse(raw).ok().as_ref(),
+            found,
+        );
         secrets(&format!("{member}.raw"), raw.as_bytes(), rules, found);
     }
 }
@@ -125,7 +160,9 @@ fn transcript(stream: &Stream, headers: &Pairs, found: &mut dyn FnMut(&str, Stri
     if stream.transcript.is_empty() {
         return;
     }
-    let content_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let content_type = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let framing = Framing::of(content_type.map(|(_, value)| value.as_str())).unwrap_or(Framing::Sse);
     let mut reader = EventReader::new(framing);
     reader.push(&stream.transcript, 0);
@@ -133,7 +170,11 @@ fn transcript(stream: &Stream, headers: &Pairs, found: &mut dyn FnMut(&str, Stri
         Ok((events, _)) => events,
         Err(fault) => return found("response.raw_transcript", fault.to_owned()),
     };
-    let same = read.len() == stream.events.len() && read.iter().zip(&stream.events).all(|(one, other)| agree(one, other));
+    let same = read.len() == stream.events.len()
+        && read
+            .iter()
+            .zip(&stream.events)
+            .all(|(one, other)| agree(one, other));
     if !same {
         found(
             "response.events",
@@ -167,7 +208,10 @@ fn timing(stream: &Stream, found: &mut dyn FnMut(&str, String)) {
     let member = "response.timing.chunk_offsets_ms";
     let offsets = &timing.chunk_offsets_ms;
     if offsets.len() != stream.events.len() {
-        found(member, format!("{} offsets for {} events", offsets.len(), stream.events.len()));
+        found(
+            member,
+            format!("{} offsets for {} events", offsets.len(), stream.events.len()),
+        );
     }
     if !offsets.is_sorted() {
         found(member, "an event is earlier than the one before it".to_owned());
@@ -176,7 +220,11 @@ fn timing(stream: &Stream, found: &mut dyn FnMut(&str, String)) {
 
 fn headers(member: &str, headers: &Pairs, rules: &Rules<'_>, found: &mut dyn FnMut(&str, String)) {
     for (name, _) in headers {
-        if rules.dropped.iter().any(|dropped| dropped.eq_ignore_ascii_case(name)) {
+        if rules
+            .dropped
+            .iter()
+            .any(|dropped| dropped.eq_ignore_ascii_case(name))
+        {
             found(member, format!("`{name}` is there, which is to be dropped"));
         }
     }
@@ -195,7 +243,12 @@ fn stated(document: &Json, path: &[&str; 2], derived: Option<&Json>, found: &mut
 }
 
 /// Missing is as good as right: files written by hand lack what can be derived.
-fn compared(member: &str, stated: Option<&Json>, derived: Option<&Json>, found: &mut dyn FnMut(&str, String)) {
+fn compared(
+    member: &str,
+    stated: Option<&Json>,
+    derived: Option<&Json>,
+    found: &mut dyn FnMut(&str, String),
+) {
     let Some(stated) = stated else {
         return;
     };
@@ -254,20 +307,51 @@ mod tests {
                 "\"{\\\"a\\\":1}\"",
                 "request.canonical_request: it is not that of the request: removed: canonical_body.a",
             ),
-            ("\"parsed_json\": {},", "\"parsed_json\": 1,", "request.parsed_json: it is not what"),
+            (
+                "\"parsed_json\": {},",
+                "\"parsed_json\": 1,",
+                "request.parsed_json: it is not what",
+            ),
             ("[123, 125]", "\"{\"", "request.body: it is no JSON"),
-            ("{ \"n\": 1.5 }", "{ \"n\": 2 }", "response.events[1].parsed_json: it is not"),
-            ("\"WAIT\"", "\"WAIS\"", "response.events: they are not those of the transcript"),
-            (": WAIT\\n\\n", "", "response.events: they are not those of the transcript, which has 1 to their 2"),
+            (
+                "{ \"n\": 1.5 }",
+                "{ \"n\": 2 }",
+                "response.events[1].parsed_json: it is not",
+            ),
+            (
+                "\"WAIT\"",
+                "\"WAIS\"",
+                "response.events: they are not those of the transcript",
+            ),
+            (
+                ": WAIT\\n\\n",
+                "",
+                "response.events: they are not those of the transcript, which has 1 to their 2",
+            ),
             ("[12, 40]", "[12]", "chunk_offsets_ms: 1 offsets for 2 events"),
             ("[12, 40]", "[12, 4]", "chunk_offsets_ms: an event is earlier"),
-            ("\"status\": 200", "\"status\": 700", "response.status: 700 is no HTTP status"),
-            ("\"content-type\", \"app", "\"x-secret\", \"app", "request.headers: `x-secret` is there"),
-            ("\"query\": \"\"", "\"query\": \"k=sk-canary\"", "request.query: it holds a secret: a key"),
+            (
+                "\"status\": 200",
+                "\"status\": 700",
+                "response.status: 700 is no HTTP status",
+            ),
+            (
+                "\"content-type\", \"app",
+                "\"x-secret\", \"app",
+                "request.headers: `x-secret` is there",
+            ),
+            (
+                "\"query\": \"\"",
+                "\"query\": \"k=sk-canary\"",
+                "request.query: it holds a secret: a key",
+            ),
         ] {
             assert!(GOOD.contains(good), "{good}");
             let found = findings(&GOOD.replacen(good, bad, 1));
-            assert!(found.iter().any(|found| found.contains(finding)), "{bad}: {found:?}");
+            assert!(
+                found.iter().any(|found| found.contains(finding)),
+                "{bad}: {found:?}"
+            );
         }
     }
 }

@@ -29,7 +29,10 @@ pub(crate) fn decode(
     let mut foreign = None;
     let read = parser.members(|parser, key| match &*key {
         "format_version" => {
-            let found = parser.value()?.as_u64().and_then(|found| u32::try_from(found).ok());
+            let found = parser
+                .value()?
+                .as_u64()
+                .and_then(|found| u32::try_from(found).ok());
             let found = found.ok_or_else(|| parser.error("expected a version number"))?;
             version = Some(found);
             if found == FORMAT_VERSION {
@@ -125,13 +128,15 @@ fn response(parser: &mut Parser<'_>) -> Parsed<Response> {
         Ok(())
     })?;
     let status = status.and_then(|status| u16::try_from(status).ok());
-    let status = status.ok_or_else(|| parser.error("the response's member `status` is missing or no status"))?;
+    let status =
+        status.ok_or_else(|| parser.error("the response's member `status` is missing or no status"))?;
     let body = match kind.as_deref() {
         Some("non_stream") => body
             .map(Body::Whole)
             .ok_or_else(|| parser.error("the response's member `body` is missing"))?,
         Some("stream") => {
-            stream.events = events.ok_or_else(|| parser.error("the response's member `events` is missing"))?;
+            stream.events =
+                events.ok_or_else(|| parser.error("the response's member `events` is missing"))?;
             Body::Stream(stream)
         }
         _ => return Err(parser.error("the response's member `kind` must be `non_stream` or `stream`")),
@@ -299,14 +304,20 @@ mod tests {
         assert!(places[0].starts_with('{') && places[0].ends_with("} }"));
         assert_eq!(read[0].request.body, b"{}");
         assert_eq!(read[0].request.headers.len(), 2);
-        assert_eq!(read[0].request.canonical.as_deref(), Some(r#"{ "method": "POST" }"#));
+        assert_eq!(
+            read[0].request.canonical.as_deref(),
+            Some(r#"{ "method": "POST" }"#)
+        );
         let Body::Stream(stream) = &read[0].response.body else {
             panic!("no stream");
         };
         assert_eq!(stream.events.len(), 2);
         assert_eq!(stream.timing.as_ref().unwrap().chunk_offsets_ms, [12, 40]);
         assert_eq!(read[0].metadata.relative_offset_ms, 3);
-        assert_eq!((read[1].request.hash.as_ref(), read[1].request.canonical.as_ref()), (None, None));
+        assert_eq!(
+            (read[1].request.hash.as_ref(), read[1].request.canonical.as_ref()),
+            (None, None)
+        );
         assert_eq!(read[1].response.body, Body::Whole("n\u{f6}".into()));
     }
 
@@ -321,7 +332,10 @@ mod tests {
             ("{", "line 1"),
             (r#"{"interactions":[]}"#, "the member `format_version` is missing"),
             (r#"{"format_version":1}"#, "the member `interactions` is missing"),
-            (r#"{"format_version":"1","interactions":[]}"#, "expected a version number"),
+            (
+                r#"{"format_version":"1","interactions":[]}"#,
+                "expected a version number",
+            ),
             (r#"{"format_version":1,"interactions":[]}x"#, "something follows"),
             (
                 r#"{"format_version":1,"interactions":[{"request":{"method":"POST","path":"/"}}]}"#,

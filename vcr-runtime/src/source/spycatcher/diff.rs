@@ -83,7 +83,14 @@ mod tests {
     use crate::json::parse;
 
     fn envelope(query: &str, body: &str) -> Canonical {
-        Canonical::of("POST", "/v1/chat/completions", query, parse(body).ok(), &Pointers::default()).unwrap()
+        Canonical::of(
+            "POST",
+            "/v1/chat/completions",
+            query,
+            parse(body).ok(),
+            &Pointers::default(),
+        )
+        .unwrap()
     }
 
     #[test]

@@ -63,7 +63,8 @@ impl Document {
 
     /// Appends an interaction in the form that [`stored`] gives it.
     pub(crate) fn push(&mut self, stored: &str) {
-        self.before.push_str(if self.is_empty { "\n    " } else { ",\n    " });
+        self.before
+            .push_str(if self.is_empty { "\n    " } else { ",\n    " });
         self.before.push_str(stored);
         self.is_empty = false;
     }
@@ -334,7 +335,10 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let mut document = Document::new();
-        assert_eq!(text(&document), "{\n  \"format_version\": 1,\n  \"interactions\": []\n}");
+        assert_eq!(
+            text(&document),
+            "{\n  \"format_version\": 1,\n  \"interactions\": []\n}"
+        );
         let mut expected = Vec::new();
         for interaction in [interaction(), whole()] {
             document.push(&stored(&interaction));
@@ -354,12 +358,40 @@ mod tests {
         let text = text(&document);
         let mut at = 0;
         for member in [
-            "format_version", "interactions", "request", "method", "path", "query", "headers", "body", "parsed_json",
-            "canonical_request", "stable_hash", "response", "kind", "status", "headers", "events", "kind", "text",
-            "kind", "raw", "parsed_json", "raw_transcript", "timing", "ttft_ms", "chunk_offsets_ms", "metadata",
-            "protocol_id", "upstream_id", "recorded_at", "relative_offset_ms",
+            "format_version",
+            "interactions",
+            "request",
+            "method",
+            "path",
+            "query",
+            "headers",
+            "body",
+            "parsed_json",
+            "canonical_request",
+            "stable_hash",
+            "response",
+            "kind",
+            "status",
+            "headers",
+            "events",
+            "kind",
+            "text",
+            "kind",
+            "raw",
+            "parsed_json",
+            "raw_transcript",
+            "timing",
+            "ttft_ms",
+            "chunk_offsets_ms",
+            "metadata",
+            "protocol_id",
+            "upstream_id",
+            "recorded_at",
+            "relative_offset_ms",
         ] {
-            at += text[at..].find(&format!("\"{member}\": ")).unwrap_or_else(|| panic!("{member}: {text}"));
+            at += text[at..]
+                .find(&format!("\"{member}\": "))
+                .unwrap_or_else(|| panic!("{member}: {text}"));
         }
         assert!(text.contains("\"raw_transcript\": [0,9,10,99,100,255]"), "{text}");
     }
@@ -379,7 +411,10 @@ mod tests {
                 assert_eq!(parse(&text).unwrap().get("mine"), parse(old).unwrap().get("mine"));
             } else {
                 let kept = old.find(" ],").unwrap();
-                assert!(text.starts_with(&old[..kept]) && text.ends_with(&old[kept..]), "{text}");
+                assert!(
+                    text.starts_with(&old[..kept]) && text.ends_with(&old[kept..]),
+                    "{text}"
+                );
             }
         }
     }

@@ -197,10 +197,18 @@ mod tests {
     fn every_line_end_and_every_split_reads_the_same() {
         for end in ["\n", "\r\n", "\r"] {
             let text = STREAM.replace('\n', end);
-            assert_eq!(read(Framing::Sse, &[text.as_bytes()]).unwrap().0, stream(), "{end:?}");
+            assert_eq!(
+                read(Framing::Sse, &[text.as_bytes()]).unwrap().0,
+                stream(),
+                "{end:?}"
+            );
             for at in 0..=text.len() {
                 let (one, other) = text.as_bytes().split_at(at);
-                assert_eq!(read(Framing::Sse, &[one, other]).unwrap().0, stream(), "{end:?} {at}");
+                assert_eq!(
+                    read(Framing::Sse, &[one, other]).unwrap().0,
+                    stream(),
+                    "{end:?} {at}"
+                );
             }
         }
     }
@@ -221,7 +229,10 @@ mod tests {
         ] {
             assert_eq!(read(Framing::Sse, &[bytes]), Err(fault));
         }
-        assert_eq!(read(Framing::Sse, &[b"data: a\n\nevent: x\n"]).unwrap().0, [data("a")]);
+        assert_eq!(
+            read(Framing::Sse, &[b"data: a\n\nevent: x\n"]).unwrap().0,
+            [data("a")]
+        );
         assert_eq!(
             read(Framing::Ndjson, &[b"{\"a\":1}\r\n\n{\"b\"", b":2}"]).unwrap(),
             (vec![data("{\"a\":1}"), data("{\"b\":2}")], vec![0, 99])

@@ -94,7 +94,11 @@ impl Matcher {
 
     fn strict(&self, state: &State, hash: &str) -> Result<usize, Miss> {
         let count = self.hashes.len();
-        let next = if self.repeat && state.next == count { 0 } else { state.next };
+        let next = if self.repeat && state.next == count {
+            0
+        } else {
+            state.next
+        };
         match self.hashes.get(next) {
             None => Err(Miss::Exhausted(count)),
             Some(expected) if expected == hash => Ok(next),
@@ -170,12 +174,18 @@ mod tests {
     #[test]
     fn repeats_begin_again() {
         let strict = matcher(Order::Strict, true);
-        let served: Vec<_> = ["a", "b", "a", "a"].iter().map(|hash| take(&strict, hash).unwrap()).collect();
+        let served: Vec<_> = ["a", "b", "a", "a"]
+            .iter()
+            .map(|hash| take(&strict, hash).unwrap())
+            .collect();
         assert_eq!(served, [0, 1, 2, 0]);
         let keyed = matcher(Order::Keyed, true);
         let served: Vec<_> = (0..4).map(|_| take(&keyed, "a").unwrap()).collect();
         assert_eq!(served, [0, 2, 0, 2]);
-        assert_eq!(take(&Matcher::new(Order::Strict, true, vec![]), "a"), Err(Miss::Exhausted(0)));
+        assert_eq!(
+            take(&Matcher::new(Order::Strict, true, vec![]), "a"),
+            Err(Miss::Exhausted(0))
+        );
     }
 
     #[test]

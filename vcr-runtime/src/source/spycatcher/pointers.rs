@@ -57,7 +57,11 @@ impl Pointers {
     /// # Errors
     /// For the first text that is no pointer.
     pub(crate) fn parse(texts: &[String]) -> Result<Self, CanonicalError> {
-        texts.iter().map(|text| Pointer::parse(text)).collect::<Result<_, _>>().map(Self)
+        texts
+            .iter()
+            .map(|text| Pointer::parse(text))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -90,7 +94,8 @@ impl Pointer {
         let tokens = steps
             .split('/')
             .map(|step| {
-                let token = unescape(step).ok_or_else(|| invalid("has a `~` that is not followed by 0 or 1"))?;
+                let token =
+                    unescape(step).ok_or_else(|| invalid("has a `~` that is not followed by 0 or 1"))?;
                 let is_number = token.bytes().all(|byte| byte.is_ascii_digit());
                 if is_number && token.len() > 1 && token.starts_with('0') {
                     return Err(invalid("has an index with a leading zero"));
@@ -164,9 +169,7 @@ fn keep(value: &mut Json, rests: &[Rest<'_>], outcome: &mut Result<(), Canonical
     if rests.iter().any(|(tokens, _)| tokens.is_empty()) {
         return false;
     }
-    if !rests.is_empty()
-        && outcome.is_ok()
-    {
+    if !rests.is_empty() && outcome.is_ok() {
         *outcome = prune(value, rests);
     }
     true
@@ -237,7 +240,10 @@ mod tests {
         let body = r#"{"a":[0,{"x":1,"y":2},2,3],"b~/":{"":1},"c":1}"#;
         for (texts, expected) in [
             (&["/absent/x", "/c/x", "/a/9"][..], body),
-            (&["/a/0", "/a/3", "/a/0", "/a/1/x"], r#"{"a":[{"y":2},2],"b~/":{"":1},"c":1}"#),
+            (
+                &["/a/0", "/a/3", "/a/0", "/a/1/x"],
+                r#"{"a":[{"y":2},2],"b~/":{"":1},"c":1}"#,
+            ),
             (&["/a/1", "/a/1/x", "/b~0~1/"], r#"{"a":[0,2,3],"b~/":{},"c":1}"#),
             (&["/a/*/x", "/c"], r#"{"a":[0,{"y":2},2,3],"b~/":{"":1}}"#),
         ] {
