@@ -26,7 +26,11 @@ async fn a_readable_cassette_is_recorded_and_replayed() {
         place.refused(own(place.config())).await,
         HarnessError::CassetteNotFound { .. }
     ));
-    let harness = start(own(place.recording(&upstream))).await;
+    let harness = start(own(HarnessConfig {
+        byte_exact: true,
+        ..place.recording(&upstream)
+    }))
+    .await;
     let path = harness.cassette_path.clone();
     let mut expected = Vec::new();
     for body in [ask("one"), ask_stream("two"), ask("three")] {

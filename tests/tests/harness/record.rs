@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use vcr_runtime::harness::config::{Mode, Protocol, RedactionConfig, UpstreamConfig, UpstreamKind};
 use vcr_runtime::harness::{HarnessConfig, HarnessError, verify_cassette};
-use vcr_tests::{BeforeHead, Gate, Reply, Step, Upstream, http};
+use vcr_tests::upstream::{BeforeHead, Length};
+use vcr_tests::{Gate, Reply, Step, Upstream, http};
 
 use super::support::{CHAT, Place, ask, ask_stream, error, hash, post, send, start};
 
@@ -377,7 +378,7 @@ async fn every_protocol_passes_where_all_are_wanted() {
                     event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
     let lines = "{\"message\":{\"role\":\"assistant\",\"content\":\"a\"},\"done\":false}\n{\"message\":{\"content\":\"\"},\"done\":true}\n";
     let mut ndjson = Reply::new(200, "application/x-ndjson", lines);
-    ndjson.length = vcr_tests::Length::Chunked;
+    ndjson.length = Length::Chunked;
     let place = Place::new();
     let asked = |stream: bool| json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "a" }], "stream": stream });
     let embed = json!({ "model": "e", "input": "a" });

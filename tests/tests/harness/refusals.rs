@@ -120,6 +120,8 @@ async fn a_file_that_is_no_cassette_is_told_by_kind() {
             );
         }
     }
+    let beside = std::fs::read_dir(place.0.path()).unwrap().count();
+    assert_eq!(beside, 1, "nothing is left beside it");
     place.write_text("{\"format_version\":2,\"interactions\":[]}");
     assert!(matches!(
         place.refused(place.config()).await,

@@ -11,22 +11,22 @@ use vcr_runtime::harness::{HarnessConfig, HarnessError, RunningHarness, start_ha
 use vcr_tests::Upstream;
 use vcr_tests::http::{self, Response};
 
-pub const CHAT: &str = "/v1/chat/completions";
+pub(crate) const CHAT: &str = "/v1/chat/completions";
 
 /// A directory for one test.
-pub struct Place(pub tempfile::TempDir);
+pub(crate) struct Place(pub(crate) tempfile::TempDir);
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    pub fn cassette(&self) -> PathBuf {
+    pub(crate) fn cassette(&self) -> PathBuf {
         self.0.path().join("smoke_001")
     }
 
     /// The defaults, on a free port and with this directory.
-    pub fn config(&self) -> HarnessConfig {
+    pub(crate) fn config(&self) -> HarnessConfig {
         HarnessConfig {
             listen: ListenAddr::from(SocketAddr::from(([127, 0, 0, 1], 0))),
             cassette_dir: self.0.path().to_owned(),
@@ -37,7 +37,7 @@ impl Place {
     }
 
     /// Recording from that upstream, whose key is in no variable.
-    pub fn recording(&self, upstream: &Upstream) -> HarnessConfig {
+    pub(crate) fn recording(&self, upstream: &Upstream) -> HarnessConfig {
         HarnessConfig {
             mode: Mode::Record,
             upstream: Some(UpstreamConfig {
@@ -49,44 +49,44 @@ impl Place {
         }
     }
 
-    pub fn write(&self, interactions: &[Value]) {
+    pub(crate) fn write(&self, interactions: &[Value]) {
         self.write_text(&json!({ "format_version": 1, "interactions": interactions }).to_string());
     }
 
-    pub fn write_text(&self, text: &str) {
+    pub(crate) fn write_text(&self, text: &str) {
         std::fs::write(self.cassette(), text).unwrap();
     }
 
-    pub fn read(&self) -> Value {
+    pub(crate) fn read(&self) -> Value {
         serde_json::from_slice(&std::fs::read(self.cassette()).unwrap()).unwrap()
     }
 
-    pub async fn start(&self) -> RunningHarness {
+    pub(crate) async fn start(&self) -> RunningHarness {
         start(self.config()).await
     }
 
     /// Why the harness does not start.
-    pub async fn refused(&self, config: HarnessConfig) -> HarnessError {
+    pub(crate) async fn refused(&self, config: HarnessConfig) -> HarnessError {
         start_harness(config).await.map(drop).unwrap_err()
     }
 }
 
-pub async fn start(config: HarnessConfig) -> RunningHarness {
+pub(crate) async fn start(config: HarnessConfig) -> RunningHarness {
     start_harness(config).await.unwrap()
 }
 
 /// A request that asks `text`.
-pub fn ask(text: &str) -> Value {
+pub(crate) fn ask(text: &str) -> Value {
     json!({ "model": "made-up-1", "messages": [{ "role": "user", "content": text }] })
 }
 
 /// The same as a stream.
-pub fn ask_stream(text: &str) -> Value {
+pub(crate) fn ask_stream(text: &str) -> Value {
     json!({ "model": "made-up-1", "messages": [{ "role": "user", "content": text }], "stream": true })
 }
 
 /// The hash of a chat request, by the public helpers.
-pub fn hash(body: &Value) -> String {
+pub(crate) fn hash(body: &Value) -> String {
     let request = RecordedRequest {
         method: "POST".to_owned(),
         path: CHAT.to_owned(),
@@ -97,7 +97,7 @@ pub fn hash(body: &Value) -> String {
 }
 
 /// An interaction of the chat request `body`.
-pub fn interaction(body: &Value, response: Value) -> Value {
+pub(crate) fn interaction(body: &Value, response: Value) -> Value {
     json!({
         "request": {
             "method": "POST", "path": CHAT, "query": "", "headers": [], "body": body.to_string().into_bytes(),
@@ -113,36 +113,36 @@ pub fn interaction(body: &Value, response: Value) -> Value {
     })
 }
 
-pub fn whole(status: u16, headers: &Value, body: &str) -> Value {
+pub(crate) fn whole(status: u16, headers: &Value, body: &str) -> Value {
     json!({
         "kind": "non_stream", "status": status, "headers": headers, "body": body.as_bytes(),
         "parsed_json": serde_json::from_str::<Value>(body).ok(),
     })
 }
 
-pub fn data(raw: &str) -> Value {
+pub(crate) fn data(raw: &str) -> Value {
     json!({ "kind": "data", "raw": raw, "parsed_json": serde_json::from_str::<Value>(raw).ok() })
 }
 
-pub fn stream(headers: &Value, events: &[Value], transcript: &str) -> Value {
+pub(crate) fn stream(headers: &Value, events: &[Value], transcript: &str) -> Value {
     json!({
         "kind": "stream", "status": 200, "headers": headers, "events": events, "raw_transcript": transcript.as_bytes(),
         "timing": null,
     })
 }
 
-pub async fn post(harness: &RunningHarness, body: &Value) -> Response {
+pub(crate) async fn post(harness: &RunningHarness, body: &Value) -> Response {
     http::post(&format!("http://{}{CHAT}", harness.addr), &body.to_string()).await
 }
 
-pub async fn send(harness: &RunningHarness, method: &str, path: &str, body: &str) -> Response {
+pub(crate) async fn send(harness: &RunningHarness, method: &str, path: &str, body: &str) -> Response {
     let headers = [("content-type", "application/json")];
     let url = format!("http://{}{path}", harness.addr);
     http::request(method, &url, &headers, body.as_bytes()).await
 }
 
 /// The error that an answer says, its status first.
-pub async fn error(response: Response) -> (u16, Value) {
+pub(crate) async fn error(response: Response) -> (u16, Value) {
     assert_eq!(response.header("content-type"), Some("application/json"));
     let status = response.status;
     (status, response.json().await["error"].clone())

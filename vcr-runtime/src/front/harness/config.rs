@@ -49,7 +49,8 @@ pub struct HarnessConfig {
     pub ignored_body_paths: Vec<String>,
     /// Whether credentials are removed from bodies, queries and headers before they are stored; true by default.
     pub scrub_secrets: bool,
-    /// Whether streams are replayed as the bytes that were recorded, instead of as their events in the usual spelling.
+    /// Whether streams are replayed as the bytes that were recorded, instead of as their events in the usual spelling. With
+    /// [`CassetteFormat::Vcr`] the recording decides: with it, the provider's own bytes are kept.
     pub byte_exact: bool,
     /// How fast streams are replayed; at once by default. [`ReplayConfig::simulate_timing`] comes first.
     pub speed: Speed,

@@ -13,7 +13,7 @@ use super::config::{HarnessConfig, MatchMode, Mode, Protocol};
 use super::doors;
 use super::report::{HarnessReport, Leftover};
 use super::target::Target;
-use crate::config::{Environment, Key, Layer, Matching, Mode as SessionMode};
+use crate::config::{Environment, IncludeRaw, Key, Layer, Matching, Mode as SessionMode};
 use crate::error::Result;
 use crate::front::gateway::{Answer, Backend, Decision, Fault, as_pairs, refused};
 use crate::identity::Place;
@@ -113,6 +113,9 @@ pub(super) fn open(config: &HarnessConfig, directory: &Path) -> Result<Arc<Sessi
     );
     layer.set(Key::Speed, config.speed);
     layer.set(Key::AllowUnused, true);
+    if config.byte_exact {
+        layer.set(Key::IncludeRaw, IncludeRaw::Always);
+    }
     for pointer in &config.ignored_body_paths {
         layer.set(Key::Ignore, pointer);
     }

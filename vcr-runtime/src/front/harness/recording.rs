@@ -36,7 +36,7 @@ pub(super) struct InteractionRecording {
 pub(super) enum Reading {
     Whole(Vec<u8>),
     Events {
-        reader: EventReader,
+        reader: Box<EventReader>,
         transcript: Vec<u8>,
         ttft_ms: Option<u64>,
     },
@@ -113,7 +113,7 @@ impl Recording for InteractionRecording {
         // An error body is a whole one, whatever it calls itself; a binary one has no events.
         if let Some(framing @ (Framing::Sse | Framing::Ndjson)) = framing.filter(|_| status < 400) {
             self.reading = Reading::Events {
-                reader: EventReader::new(framing),
+                reader: Box::new(EventReader::new(framing)),
                 transcript: Vec::new(),
                 ttft_ms: None,
             };

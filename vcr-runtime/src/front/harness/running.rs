@@ -164,14 +164,26 @@ fn open_recorder(config: &HarnessConfig, target: Target) -> HarnessResult<Opened
     }
     confined(config, &path)?;
     let fault = |error: &crate::Error| HarnessError::of(error, &config.cassette_name);
-    let (lock, _) = Journal::open(&path).map_err(|error| fault(&error))?;
-    let document = match read(&path, config) {
-        Ok(text) => Document::open(&text).map_err(unreadable)?.0,
-        Err(HarnessError::CassetteNotFound { .. }) => Document::new(),
-        Err(error) => return Err(error),
-    };
+    let (lock, left) = Journal::open(&path).map_err(|error| fault(&error))?;
+    if left.is_some() {
+        return Err(HarnessError::config(format!(
+            "`cassette_name` is {:?}, and an interrupted recording of a test lies in the journal beside it",
+            config.cassette_name
+        )));
+    }
     // Written once at the start, so that what cannot be written is known before a call is paid for.
-    replace(&path, &document.pieces().concat()).map_err(|error| fault(&error))?;
+    let opened = document(&path, config).and_then(|document| {
+        let written = replace(&path, &document.pieces().concat());
+        written.map(|()| document).map_err(|error| fault(&error))
+    });
+    let document = match opened {
+        Ok(document) => document,
+        Err(error) => {
+            // An empty file beside the cassette is the least of this caller's troubles.
+            let _ = lock.remove();
+            return Err(error);
+        }
+    };
     let counts = Arc::new(Counts::default());
     let (saver, sender) = Saver::start(path.clone(), document, lock)?;
     let dropped = config.redaction.drop_headers.iter();
@@ -188,6 +200,15 @@ fn open_recorder(config: &HarnessConfig, target: Target) -> HarnessResult<Opened
         session_start: Instant::now(),
     };
     Ok((path, Engine::Record(saver, counts), Arc::new(recorder)))
+}
+
+/// The cassette that is there, or a new one.
+fn document(path: &Path, config: &HarnessConfig) -> HarnessResult<Document> {
+    match read(path, config) {
+        Ok(text) => Ok(Document::open(&text).map_err(unreadable)?.0),
+        Err(HarnessError::CassetteNotFound { .. }) => Ok(Document::new()),
+        Err(error) => Err(error),
+    }
 }
 
 fn open_replayer(config: &HarnessConfig) -> HarnessResult<Opened> {
