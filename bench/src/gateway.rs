@@ -60,7 +60,7 @@ impl Body for Pieces {
     }
 }
 
-fn unary_body() -> Bytes {
+pub fn unary_body() -> Bytes {
     let text = serde_json::to_string(&prose(1, 1000)).unwrap();
     Bytes::from(format!(
         "{{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":1,\"completion_tokens\":2,\"total_tokens\":3}}}}"
@@ -150,7 +150,12 @@ pub async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
     sender
 }
 
-async fn ask(sender: &mut SendRequest<Full<Bytes>>, addr: SocketAddr, path: &str, body: String) -> Duration {
+pub async fn ask(
+    sender: &mut SendRequest<Full<Bytes>>,
+    addr: SocketAddr,
+    path: &str,
+    body: String,
+) -> Duration {
     sender.ready().await.unwrap();
     let request = Request::post(path)
         .header("host", addr.to_string())

@@ -167,7 +167,7 @@ fn merge(cassette: &Path, outline: Outline<'_>, head: Head<'_>, take: &Take) -> 
 }
 
 /// Old or new, never half: a temporary file in the same directory, synced, then renamed.
-fn replace(target: &Path, text: &str) -> Result<()> {
+pub(crate) fn replace(target: &Path, text: &str) -> Result<()> {
     let directory = target.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
         fs::create_dir_all(directory)?;
