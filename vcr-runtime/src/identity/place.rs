@@ -13,11 +13,14 @@ pub(crate) struct Place<'a> {
     pub(crate) manifest_dir: &'a str,
 }
 
+/// The package where nothing names one: the seed's word.
+const UNKNOWN: &str = "unknown_invoker";
+
 impl<'a> Place<'a> {
     /// What can be known without the macro: the package whose test or program cargo is running.
     pub(crate) fn at_run_time(environment: &'a Environment) -> Self {
         Self {
-            package: environment.get("CARGO_PKG_NAME").unwrap_or("unknown_invoker"),
+            package: environment.get("CARGO_PKG_NAME").unwrap_or(UNKNOWN),
             module_path: "",
             function: "",
             manifest_dir: ".",
@@ -34,10 +37,15 @@ impl<'a> Place<'a> {
             .join("::")
     }
 
-    /// The arguments with which `cargo test` runs this test alone; empty outside a test.
+    /// The arguments with which `cargo test` runs this test alone, wherever in its workspace; outside a test those for its
+    /// package.
     pub(crate) fn filter(&self) -> String {
+        let package = match self.package {
+            UNKNOWN => String::new(),
+            package => format!(" -p {package}"),
+        };
         if self.function.is_empty() {
-            return String::new();
+            return package;
         }
         // libtest's names lack the target, with which the module path begins.
         let inner = self.module_path.split_once("::").map_or("", |(_, inner)| inner);
@@ -46,7 +54,7 @@ impl<'a> Place<'a> {
         } else {
             format!("{inner}::{}", self.function)
         };
-        format!(" {name}")
+        format!("{package} {name}")
     }
 
     fn modules(&self) -> String {
@@ -210,6 +218,19 @@ mod tests {
             place("it::weather", "case_1_oslo").test_path(),
             "my_agent::it::weather::case_1_oslo"
         );
+    }
+
+    #[test]
+    fn the_command_runs_this_test_alone_in_a_workspace_too() {
+        for (module_path, function, arguments) in [
+            ("my_agent::tests", "f", " -p my-agent tests::f"),
+            ("it", "f", " -p my-agent f"),
+            ("it::weather", "case_1_oslo", " -p my-agent weather::case_1_oslo"),
+            ("", "", " -p my-agent"),
+        ] {
+            assert_eq!(place(module_path, function).filter(), arguments);
+        }
+        assert_eq!(Place::at_run_time(&Environment::default()).filter(), "");
     }
 
     #[test]
