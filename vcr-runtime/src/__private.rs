@@ -197,7 +197,10 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
         let reports = first_cause(&mut verdict);
         reports.iter().for_each(|line| say(line));
     }
-    for note in &verdict.report.notes {
+    let notes = &verdict.report.notes;
+    let is_good = passed && verdict.failure.is_none();
+    let told = notes.len() - if is_good { verdict.remarks } else { 0 };
+    for note in &notes[..told] {
         say(&format!("vcr: {note}"));
     }
     if let Some(line) = &verdict.line {
@@ -225,6 +228,7 @@ fn first_cause(verdict: &mut Verdict) -> Vec<String> {
         report,
         failure: None,
         line,
+        remarks: _,
     } = verdict
     else {
         return Vec::new();

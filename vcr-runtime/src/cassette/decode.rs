@@ -93,6 +93,7 @@ pub(crate) fn call_of(mut members: Object) -> Read<Call> {
     call.request.protocol = optional(&mut members, "protocol", string)?;
     call.request.hash = optional(&mut members, "request_hash", string)?;
     call.started_us = optional(&mut members, "started_ms", micros)?;
+    call.over_us = optional(&mut members, "ended_ms", micros)?;
     call.http = optional(&mut members, "http", |value| object(value).and_then(http_of))?;
     call.metrics = optional(&mut members, "network_metrics", |value| {
         object(value).and_then(metrics_of)
@@ -388,7 +389,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_written_again() {
-        let text = r#"{"trace_id":"t","protocol":"openai-chat","request_hash":"sha256:00","started_ms":0.25,"request_context":{"model":"m","provider":"p","messages":[{"role":"user","content":"hi"}],"parameters":{"temperature":null,"max_tokens":16,"stream":true,"seed":9007199254740993}},"http":{"status":200,"headers":[["content-type","text/event-stream"]]},"network_metrics":{"ttfb_ms":40.0,"total_duration_ms":190.001},"response_timeline":[{"delta_ms":40.0,"chunk":"Hel","reasoning":"r","reasoning_signature":"s","refusal":"no"},{"delta_ms":0.0,"chunk":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"z\""}}],"choice":1,"finish_reason":"tool_calls","native_finish_reason":"tool_use","native":{"x":1.50}}],"exception_boundary":{"occurred":true,"kind":"truncated","error_type":"E","message":"m","status":200,"code":"c"},"usage":{"prompt_tokens":1,"completion_tokens":3,"total_tokens":4,"details":{"cost":1.0e-07}},"template":{"id":"x"},"raw_payload":{"transcript":[{"offset_ms":1.0,"text":"a\u0000"},{"offset_ms":2.0,"base64":"//uQZAA="}]},"note":"n"}"#;
+        let text = r#"{"trace_id":"t","protocol":"openai-chat","request_hash":"sha256:00","started_ms":0.25,"ended_ms":7.5,"request_context":{"model":"m","provider":"p","messages":[{"role":"user","content":"hi"}],"parameters":{"temperature":null,"max_tokens":16,"stream":true,"seed":9007199254740993}},"http":{"status":200,"headers":[["content-type","text/event-stream"]]},"network_metrics":{"ttfb_ms":40.0,"total_duration_ms":190.001},"response_timeline":[{"delta_ms":40.0,"chunk":"Hel","reasoning":"r","reasoning_signature":"s","refusal":"no"},{"delta_ms":0.0,"chunk":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"z\""}}],"choice":1,"finish_reason":"tool_calls","native_finish_reason":"tool_use","native":{"x":1.50}}],"exception_boundary":{"occurred":true,"kind":"truncated","error_type":"E","message":"m","status":200,"code":"c"},"usage":{"prompt_tokens":1,"completion_tokens":3,"total_tokens":4,"details":{"cost":1.0e-07}},"template":{"id":"x"},"raw_payload":{"transcript":[{"offset_ms":1.0,"text":"a\u0000"},{"offset_ms":2.0,"base64":"//uQZAA="}]},"note":"n"}"#;
         let document = parse(text).unwrap();
         let take = take_of("t", document.clone()).unwrap();
         assert_eq!(pretty(&take_document(&take)), pretty(&document));

@@ -16,6 +16,6 @@ pub(crate) use decode::take_of;
 pub(crate) use encode::{call_members, take_document};
 pub(crate) use file::{Cassette, Chosen, holds, owner};
 pub(crate) use journal::Journal;
-pub(crate) use save::{Head, Saved, save, side_path};
+pub(crate) use save::{Head, Saved, interrupted_path, save, side_path, sweep};
 pub use summary::{CallSummary, Summary, summary};
 pub(crate) use whole::{StoredTake, Whole};

@@ -42,6 +42,8 @@ pub(crate) enum NotTaken {
     Over,
     /// An equal call is there, but an earlier one has not been asked for yet.
     Early { call: usize, waits_for: usize },
+    /// The test has ended, and its verdict is being made.
+    Late,
     /// The call in turn cannot answer this request; it was not taken.
     Refused(Error),
 }

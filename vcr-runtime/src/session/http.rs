@@ -9,6 +9,7 @@ use super::http_recorder::HttpRecorder;
 use super::session::{Session, Turn};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Json, Object};
+use crate::model::CanonicalRequest;
 use crate::protocol::{self, HttpRequest, Wire};
 
 /// A front holds its session weakly: the session owns the front.
@@ -19,25 +20,40 @@ impl Exchange for Weak<Session> {
         request: HttpRequest<'a>,
         headers: &'a [(String, String)],
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
-        let turn = match self.upgrade() {
-            Some(session) => session.http_turn(upstream, &request, headers),
-            None => HttpTurn::Refused(Error::new(
+        let Some(session) = self.upgrade() else {
+            return Box::pin(std::future::ready(HttpTurn::Refused(Error::new(
                 ErrorKind::Ended,
                 "a call came after its session was dropped",
                 "keep the `Vcr` handle until the last call is answered",
-            )),
+            ))));
         };
-        Box::pin(std::future::ready(turn))
+        let asked = session.asked(upstream, &request, headers);
+        if session.is_ready(&asked.control) {
+            return Box::pin(std::future::ready(session.http_turn(asked)));
+        }
+        // A cassette may be big, and its disk slow: other tests' calls must not wait for it.
+        Box::pin(async move {
+            let turn = tokio::task::spawn_blocking(move || session.http_turn(asked)).await;
+            turn.unwrap_or_else(|_| {
+                HttpTurn::Refused(Error::new(
+                    ErrorKind::Gateway,
+                    "the cassette could not be opened, because the gateway is going down",
+                    "await the call before the test returns",
+                ))
+            })
+        })
     }
 }
 
+/// A request as the session understands it.
+struct Asked {
+    wire: Option<&'static dyn Wire>,
+    request: CanonicalRequest,
+    control: Object,
+}
+
 impl Session {
-    fn http_turn(
-        &self,
-        upstream: &Upstream,
-        http: &HttpRequest<'_>,
-        headers: &[(String, String)],
-    ) -> HttpTurn {
+    fn asked(&self, upstream: &Upstream, http: &HttpRequest<'_>, headers: &[(String, String)]) -> Asked {
         let known = self.providers().recognise(&upstream.base, http);
         let (wire, mut request): (Option<&'static dyn Wire>, _) = match known {
             Some((wire, request)) => (Some(wire), request),
@@ -48,8 +64,21 @@ impl Session {
         if !upstream.provider.is_empty() && !is_own {
             request.provider.clone_from(&upstream.provider);
         }
+        Asked {
+            wire,
+            request,
+            control: control(headers),
+        }
+    }
+
+    fn http_turn(&self, asked: Asked) -> HttpTurn {
+        let Asked {
+            wire,
+            request,
+            control,
+        } = asked;
         let live = request.clone();
-        match Self::begin(self, request, wire, &control(headers)) {
+        match self.begin(request, wire, &control) {
             Err(error) => HttpTurn::Refused(error),
             Ok(Turn::Live) => HttpTurn::Live,
             Ok(Turn::Record(call)) => HttpTurn::Record(Box::new(HttpRecorder::new(call, wire))),

@@ -34,7 +34,9 @@ pub(crate) fn report(tape: &Tape, live: &CanonicalRequest, not_taken: NotTaken, 
             NotTaken::Over | NotTaken::Exhausted { .. } => {
                 "every recorded call that answers a request was used in"
             }
-            NotTaken::Unknown | NotTaken::Refused(_) => "no recorded call answers a request of",
+            NotTaken::Unknown | NotTaken::Late | NotTaken::Refused(_) => {
+                "no recorded call answers a request of"
+            }
         };
         let text = format!("{what} `{}` (its details are private)", place.test);
         return Error::new(ErrorKind::Miss, text, advice);
@@ -108,6 +110,7 @@ fn screen(
                 waits_for + 1
             )
         }
+        NotTaken::Late => "the test has ended".to_owned(),
         NotTaken::Refused(error) => error.message().to_owned(),
     };
     used(cursor, &mut line);

@@ -308,7 +308,7 @@ mod tests {
         );
         let tape = Arc::new(tape.unwrap());
         let request = CanonicalRequest::default();
-        let found = tape.find(&request, crate::config::Matching::Sequential, |_| Ok(()));
+        let found = tape.find(&request, crate::config::Matching::Sequential, 0.0, |_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };

@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
+use super::cursor::NotTaken;
 use super::ledger::Ledger;
 use super::miss::{self, Where};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
-use super::tape::{Comparison, Found, Label, Role, Tape, Tapes};
+use super::shelf::Shelf;
+use super::tape::{Comparison, Found, Label, Role, Tape};
 use crate::canon::{self, IgnorePaths};
 use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,7 +47,7 @@ pub(crate) struct Session {
     settings: Arc<Settings>,
     redactor: Arc<Redactor>,
     breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
-    tapes: Mutex<Tapes>,
+    shelf: Shelf,
     /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
     own: OnceLock<Arc<Tape>>,
     ledger: Mutex<Ledger>,
@@ -84,10 +86,7 @@ impl Session {
     /// Opens a session that is no test's: calls outside of it stay what they were.
     pub(crate) fn open_for_one_call(opening: Opening) -> Result<Self> {
         let environment = Environment::process();
-        let manifest_dir = environment
-            .get("CARGO_MANIFEST_DIR")
-            .unwrap_or(opening.place.manifest_dir);
-        let project = ProjectFile::load(Path::new(manifest_dir))?;
+        let project = ProjectFile::load(environment.manifest_dir(opening.place.manifest_dir))?;
         let layers: Vec<&Layer> = opening.layers.iter().collect();
         let mut settings = Settings::resolve(&layers, environment, &project, opening.default_mode)?;
         let draws = matches!(settings.chaos, Chaos::Jitter { .. });
@@ -99,7 +98,8 @@ impl Session {
             ledger.note(warning);
         }
         if let (true, Some(seed)) = (draws, settings.chaos_seed) {
-            ledger.note(format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}"));
+            let remark = format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}");
+            ledger.remarks.push(remark);
         }
         let redactor = Arc::new(Redactor::new(&project.redact, environment)?);
         let providers = Providers::of(&project)?;
@@ -114,7 +114,7 @@ impl Session {
             settings: Arc::new(settings),
             redactor,
             breaker: Mutex::new(opening.breaker),
-            tapes: Mutex::default(),
+            shelf: Shelf::default(),
             own: OnceLock::new(),
             ledger: Mutex::new(ledger),
             ended: AtomicBool::new(false),
@@ -172,6 +172,7 @@ impl Session {
         control: &Object,
     ) -> Result<Turn> {
         if self.ended.load(Ordering::Acquire) {
+            self.ledger().late += 1;
             return Err(self.late());
         }
         let settings = self.settings_of(control).map_err(|error| self.fault(error))?;
@@ -183,6 +184,10 @@ impl Session {
         let turn = self.turn(&request, wire, &settings);
         match turn {
             Ok(turn) => Ok(turn),
+            Err(error) if error.kind() == ErrorKind::Ended => {
+                self.ledger().late += 1;
+                Err(error)
+            }
             Err(error) => Err(self.fault(error)),
         }
     }
@@ -200,7 +205,7 @@ impl Session {
             (Role::New, Matching::Sequential) => Matching::Keyed,
             (_, matching) => matching,
         };
-        match tape.find(request, matching, servable) {
+        match tape.find(request, matching, settings.speed.time_factor(), servable) {
             Ok(Found::Play(index, call)) => {
                 self.ledger().served += 1;
                 let call = match wire {
@@ -238,6 +243,7 @@ impl Session {
                     breaker,
                 )))
             }
+            Err(NotTaken::Late) => Err(self.late()),
             Err(not_taken) => {
                 let test = self.test();
                 let filter = self.place.filter();
@@ -253,7 +259,6 @@ impl Session {
     }
 
     fn late(&self) -> Error {
-        self.ledger().late += 1;
         Error::new(
             ErrorKind::Ended,
             format!("a call came after its test `{}` had ended", self.test()),
@@ -275,6 +280,11 @@ impl Session {
         let mut settings = Settings::resolve(&layers, self.environment, &self.project, self.default_mode)?;
         settings.chaos_seed = settings.chaos_seed.or(self.settings.chaos_seed);
         Ok(Arc::new(settings))
+    }
+
+    /// Whether a call with these `vcr…` members finds its cassette open, so that deciding about it reads no file.
+    pub(crate) fn is_ready(&self, control: &Object) -> bool {
+        control.is_empty() && (self.own.get().is_some() || self.settings.effective_mode() == Mode::Live)
     }
 
     /// The cassette of a call, opened at its first use.
@@ -299,37 +309,45 @@ impl Session {
         let identity = Identity::resolve(&self.place, settings, self.environment)?;
         let named = identity.scenario.is_some() || identity.filename.is_some();
         let path = identity.path(&auto(&identity, request))?;
-        let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
-        let role = match settings.effective_mode() {
-            Mode::Record => Role::Record,
-            Mode::New => Role::New,
-            // Decided once: the file that an `auto` run creates must not turn its later calls into replays.
-            Mode::Auto if tapes.contains_key(&(path.clone(), Role::Record)) || !path.exists() => Role::Record,
-            _ => Role::Replay,
-        };
-        if let Some(tape) = tapes.get(&(path.clone(), role)) {
-            return Ok((Arc::clone(tape), named));
+        let open = |role| self.open_tape(&path, role, identity.scenario, settings);
+        match self.shelf.tape(&path, settings.effective_mode(), open)? {
+            Some(tape) => Ok((tape, named)),
+            None => Err(self.late()),
         }
+    }
+
+    fn open_tape(
+        &self,
+        path: &Path,
+        role: Role,
+        scenario: Option<String>,
+        settings: &Settings,
+    ) -> Result<Tape> {
         let test = self.test();
-        Registry::process().claim(&path, &test)?;
+        Registry::process().claim(path, &test)?;
         let label = Label {
-            scenario: identity.scenario.unwrap_or_else(|| "auto".to_owned()),
+            scenario: scenario.unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
             filter: self.place.filter(),
         };
-        let pin = pin(settings, &label.scenario, &path)?;
+        let pin = pin(settings, &label.scenario, path)?;
         let comparison = Comparison {
             redactor: Arc::clone(&self.redactor),
             ignore: IgnorePaths::parse(&settings.ignore)?,
             cross: settings.cross.then(|| self.providers.clone()),
         };
         let mut notes = Vec::new();
-        let tape = Tape::open(path.clone(), role, pin.as_deref(), label, comparison, &mut notes)?;
-        let tape = Arc::new(tape);
-        tapes.insert((path, role), Arc::clone(&tape));
+        let tape = Tape::open(
+            path.to_owned(),
+            role,
+            pin.as_deref(),
+            label,
+            comparison,
+            &mut notes,
+        )?;
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
-        Ok((tape, named))
+        Ok(tape)
     }
 
     /// The session's own cassette; `None` when each call has an automatic one.
@@ -341,24 +359,22 @@ impl Session {
         identity.path("").ok()
     }
 
-    /// Every cassette that was opened, and the session's own one if it exists though no call opened it.
-    pub(crate) fn opened(&self) -> Vec<Arc<Tape>> {
+    /// Every cassette that was opened, and the session's own one if it exists though no call opened it. None is opened and
+    /// no call is answered from here on.
+    pub(crate) fn close(&self) -> Vec<Arc<Tape>> {
         let replaying = matches!(
             self.settings.effective_mode(),
             Mode::Replay | Mode::Auto | Mode::New
         );
         let own = self.cassette_path();
-        let unopened = own.filter(|path| replaying && path.exists() && !self.is_open(path));
+        let unopened = own.filter(|path| replaying && path.exists() && !self.shelf.has(path));
         if unopened.is_some() {
             // The test no longer makes these calls: what was recorded is left over.
             if let Err(error) = self.tape(&self.settings, None) {
                 self.fault(error);
             }
         }
-        let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut tapes: Vec<Arc<Tape>> = tapes.values().cloned().collect();
-        tapes.sort_by(|a, b| a.path.cmp(&b.path));
-        tapes
+        self.shelf.close()
     }
 
     /// A recording test that made no call still has a cassette, so that its replay knows that there is nothing to ask. One
@@ -367,22 +383,12 @@ impl Session {
         if self.settings.effective_mode() != Mode::Record {
             return Ok(());
         }
-        let none = self
-            .tapes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty();
+        let none = self.shelf.is_empty();
         let own = self.cassette_path();
-        if own.is_some_and(|path| none || (path.exists() && !self.is_open(&path))) {
+        if own.is_some_and(|path| none || (path.exists() && !self.shelf.has(&path))) {
             self.tape(&self.settings, None)?;
         }
         Ok(())
-    }
-
-    /// Whether a cassette was opened, for whatever.
-    fn is_open(&self, path: &Path) -> bool {
-        let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
-        tapes.keys().any(|(open, _)| open == path)
     }
 
     /// No call is accepted from here on. False when it had ended before.

@@ -63,6 +63,8 @@ pub(crate) struct Verdict {
     pub(crate) failure: Option<Error>,
     /// One line for a test that passed; `None` where it is to be silent.
     pub(crate) line: Option<String>,
+    /// Which of the report's notes, from the end, explain a failure and are nothing to print without one.
+    pub(crate) remarks: usize,
 }
 
 impl Session {
@@ -72,7 +74,7 @@ impl Session {
         if passed && let Err(error) = self.open_own_for_recording() {
             failure = Some(error);
         }
-        let tapes = self.opened();
+        let tapes = self.close();
         self.end();
         let mut report = Report::default();
         let mut lines = Vec::new();
@@ -98,6 +100,8 @@ impl Session {
                 count(ledger.late, "call")
             ));
         }
+        report.notes.extend(ledger.remarks.iter().cloned());
+        let remarks = ledger.remarks.len();
         // The first cause first: a miss explains the leftovers behind it, not the reverse.
         let first = ledger.fault.clone();
         let misses = ledger.misses;
@@ -111,6 +115,7 @@ impl Session {
             report,
             failure,
             line,
+            remarks,
         }
     }
 
@@ -131,7 +136,8 @@ impl Session {
             ));
         }
         if self.settings().matching == Matching::Order && ledger.served > 0 {
-            ledger.note("matching = order compared no request with its recording");
+            let remark = "matching = order compared no request with its recording";
+            ledger.remarks.push(remark.to_owned());
         }
     }
 
