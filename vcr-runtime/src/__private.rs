@@ -22,6 +22,8 @@ pub struct Spec {
     pub manifest_dir: &'static str,
     pub module: &'static str,
     pub function: &'static str,
+    /// The function as it was written, where rstest made this one of it for a `#[values]`.
+    pub made_of: Option<&'static str>,
     pub file: &'static str,
     pub line: u32,
     pub scenario: Option<&'static str>,
@@ -53,6 +55,7 @@ impl Spec {
         manifest_dir: "",
         module: "",
         function: "",
+        made_of: None,
         file: "",
         line: 0,
         scenario: None,
@@ -101,6 +104,7 @@ impl Spec {
             package: self.package,
             module_path: self.module,
             function: self.function,
+            made_of: self.made_of,
             manifest_dir: self.manifest_dir,
         }
     }

@@ -5,6 +5,6 @@ mod place;
 mod registry;
 mod resolve;
 
-pub(crate) use place::Place;
+pub(crate) use place::{Place, is_same_test};
 pub(crate) use registry::Registry;
 pub(crate) use resolve::Identity;

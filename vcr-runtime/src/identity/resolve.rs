@@ -138,6 +138,7 @@ mod tests {
         package: "my-agent",
         module_path: "it::router",
         function: "routes",
+        made_of: None,
         manifest_dir: "/compiled",
     };
 

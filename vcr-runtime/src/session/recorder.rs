@@ -292,6 +292,7 @@ mod tests {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
+            made_of: None,
             filter: String::new(),
         };
         let tape = Tape::open(

@@ -328,6 +328,7 @@ impl Session {
         let label = Label {
             scenario: scenario.unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
+            made_of: self.place.made_of,
             filter: self.place.filter(),
         };
         let pin = pin(settings, &label.scenario, path)?;

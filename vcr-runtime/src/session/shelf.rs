@@ -117,6 +117,7 @@ mod tests {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
+            made_of: None,
             filter: String::new(),
         };
         let comparison = Comparison {

@@ -8,6 +8,7 @@ use super::recorder::{Slot, micros};
 use super::tape::Label;
 use crate::cassette::{self, Head, Journal};
 use crate::error::{Error, ErrorKind, Result};
+use crate::identity::is_same_test;
 use crate::model::{Call, Take};
 use crate::redact::Redactor;
 
@@ -254,7 +255,7 @@ fn refuse_another_test(path: &Path, label: &Label) -> Result<()> {
     let Ok(Some(owner)) = cassette::owner(path) else {
         return Ok(());
     };
-    if owner == *test {
+    if is_same_test(&owner, test, label.made_of) {
         return Ok(());
     }
     Err(Error::new(

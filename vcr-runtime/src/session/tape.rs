@@ -29,6 +29,8 @@ pub(crate) struct Label {
     pub(crate) scenario: String,
     /// The full path of the test.
     pub(crate) test: Option<String>,
+    /// See [`Place`](crate::identity::Place).
+    pub(crate) made_of: Option<&'static str>,
     /// What `cargo test` takes to run that test alone; for advice.
     pub(crate) filter: String,
 }

@@ -10,6 +10,7 @@ fn open_as(role: Role, path: &Path, redactor: Redactor) -> Result<(Tape, Vec<Str
     let label = Label {
         scenario: "s".to_owned(),
         test: None,
+        made_of: None,
         filter: String::new(),
     };
     let mut notes = Vec::new();
