@@ -1,8 +1,9 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml [ROW…]`: each budget of the project beside its floor.
 //!
 //! Machines are shared and noisy, so every row measures its floor in the same run and alternates with it; what counts is
-//! the ratio of the medians. Rows: live, unary, stream, open, gateway, record. Without arguments all of them run.
+//! the ratio of the medians. Rows: live, unary, stream, open, frozen, gateway, record. Without arguments all of them run.
 
+mod frozen;
 mod gateway;
 mod inprocess;
 mod live;
@@ -25,6 +26,9 @@ fn main() {
     }
     if wants("open") {
         open::run();
+    }
+    if wants("frozen") {
+        frozen::run();
     }
     if wants("gateway") {
         gateway::run();

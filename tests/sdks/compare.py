@@ -152,7 +152,20 @@ def fold_ollama(chunks):
     return whole
 
 
-FOLD = {"chat": fold_chat, "responses": fold_events, "anthropic": fold_events, "gemini": fold_gemini, "embeddings": list, "ollama": fold_ollama}
+def fold_generate(chunks):
+    folded = fold_ollama([{**chunk, "message": {"content": chunk.get("response", "")}} for chunk in chunks])
+    return {**folded, "response": folded.pop("message").get("content")}
+
+
+FOLD = {
+    "chat": fold_chat,
+    "responses": fold_events,
+    "anthropic": fold_events,
+    "gemini": fold_gemini,
+    "embeddings": list,
+    "ollama": fold_ollama,
+    "generate": fold_generate,
+}
 
 
 def facts(sdk, heard):
@@ -213,8 +226,8 @@ def facts(sdk, heard):
             ],
         }
     else:
-        folded = fold_ollama(values or [whole])
-        message = folded["message"]
+        folded = FOLD[sdk](values or [whole])
+        message = folded.get("message") or {"content": folded.get("response")}
         found = {
             "text": message.get("content"),
             "tools": [[call["function"]["name"], call["function"]["arguments"]] for call in message.get("tool_calls") or []],
@@ -234,17 +247,13 @@ def judge(case, heard, known):
     faults = [] if case["raw_kept"] else ["raw: there is no raw layer"]
     faults += ["frames: there is a raw layer"] if case["frames_kept"] else []
     faults += [f"raw: {line}" for line in differences(origin, raw)]
-    fold = FOLD[case["sdk"]]
     same = raw["values"] == frames["values"]
-    raw, frames = (tidy(one, FILLER) for one in (raw, frames))
-    folded = [{**one, "values": fold(one["values"]) if one["values"] else []} for one in (raw, frames)]
-    if case["sdk"] == "chat" and raw["values"]:
-        folded = [{**one, "whole": steady(one.get("whole"))} for one in folded]
-    for line in differences(*folded):
+    for line in differences(*(collected(case["sdk"], one) for one in (raw, frames))):
         if announced(case["frames_note"]) and line.startswith(tuple(known.get("lost", []))):
             same = None
         else:
             faults.append(f"frames: {line}")
+    raw, frames = (tidy(one, FILLER) for one in (raw, frames))
     found = facts(case["sdk"], frames if not faults and same is not None else raw)
     for name in known.keys() - {"lost"}:
         value = known[name]
@@ -252,6 +261,15 @@ def judge(case, heard, known):
     if not (set(found) - {"tokens"}):
         faults.append("nothing was heard")
     return faults, same, found
+
+
+def collected(sdk, heard):
+    """What a caller holds in the end, however the pieces were cut."""
+    heard = tidy(heard, FILLER)
+    folded = {**heard, "values": FOLD[sdk](heard["values"]) if heard["values"] else []}
+    if sdk == "chat" and heard["values"]:
+        folded["whole"] = steady(folded.get("whole"))
+    return folded
 
 
 def announced(note):
@@ -286,4 +304,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

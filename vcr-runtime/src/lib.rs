@@ -60,6 +60,7 @@ mod protocol;
 mod redact;
 mod scope;
 mod session;
+mod source;
 mod verify;
 
 pub use cassette::{CallSummary, Summary, summary};
@@ -77,6 +78,7 @@ pub use scope::Scoped;
 pub use session::{
     ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Report, StreamBreaker, TokenQuota,
 };
+pub use source::{FrozenSnapshot, freeze, frozen_request_hash, probe_frozen, thaw};
 pub use vcr_macros::{test, vcr_test};
 pub use verify::{Difference, DifferenceKind, verify, verify_ignoring};
 

@@ -21,6 +21,7 @@ pub(crate) enum Key {
     Scenario,
     Invoker,
     Filename,
+    Source,
     Ignore,
     AllowUnused,
     Private,
@@ -52,7 +53,7 @@ struct Names {
 }
 
 /// The table of the documentation, row by row.
-const NAMES: [Names; 18] = [
+const NAMES: [Names; 19] = [
     row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
     row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
     row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
@@ -83,6 +84,7 @@ const NAMES: [Names; 18] = [
     row(Key::Scenario, "", &["vcr_scenario"], "scenario", ""),
     row(Key::Invoker, "", &["vcr_invoker"], "invoker", ""),
     row(Key::Filename, "", &["vcr_filename"], "filename", ""),
+    row(Key::Source, "", &[], "source", ""),
     row(Key::Ignore, "", &[], "ignore", "ignore"),
     row(Key::AllowUnused, "", &[], "allow_unused", ""),
     row(Key::Private, "", &[], "private", ""),

@@ -8,6 +8,7 @@ mod nearest;
 mod providers;
 mod public;
 mod settings;
+mod source_name;
 mod values;
 
 pub(crate) use environment::Environment;
@@ -18,4 +19,7 @@ pub(crate) use nearest::hint;
 pub(crate) use providers::{ProviderTable, RuleLine};
 pub use public::Config;
 pub(crate) use settings::Settings;
+pub(crate) use source_name::{Ceilings, SourceName};
+#[cfg(test)]
+pub(crate) use values::Parse;
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

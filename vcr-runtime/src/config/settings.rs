@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::layer::Entry;
 use super::values::{Parse, Refusal, micros, parse_optional, word};
-use super::{Chaos, Environment, IncludeRaw, Key, Layer, Matching, Mode, ProjectFile, Speed};
+use super::{Chaos, Environment, IncludeRaw, Key, Layer, Matching, Mode, ProjectFile, SourceName, Speed};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The coalescing window in milliseconds where nothing else is said.
@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) scenario: Option<String>,
     pub(crate) invoker: Option<String>,
     pub(crate) filename: Option<String>,
+    /// What answers instead of the cassette.
+    pub(crate) source: Option<SourceName>,
     pub(crate) allow_unused: bool,
     pub(crate) private: bool,
     /// Whether replay at top speed tells the caller to retry at once, whatever the recorded `retry-after` says.
@@ -83,6 +85,7 @@ impl Settings {
             scenario: resolver.text(Key::Scenario),
             invoker: resolver.text(Key::Invoker),
             filename: resolver.text(Key::Filename),
+            source: resolver.value(Key::Source),
             allow_unused: resolver.value(Key::AllowUnused).unwrap_or_default(),
             private: resolver.value(Key::Private).unwrap_or_default(),
             cut_retry_after: resolver

@@ -53,6 +53,13 @@ impl VcrBuilder {
         self.with(Key::Filename, filename.into())
     }
 
+    /// What answers instead of the cassette: `frozen:answers.jsonl` in the fixture directory, with ceilings to lower behind it,
+    /// as in `frozen:answers.jsonl?max_calls=40`. Replay reads it, and `Mode::New` takes from it what matches; a recording
+    /// still goes to the cassette.
+    pub fn source(self, source: impl Into<String>) -> Self {
+        self.with(Key::Source, source.into())
+    }
+
     /// The directory of the cassettes; relative to the package's.
     pub fn fixture_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.layer.set_path(Key::FixtureDir, &directory.into());

@@ -1,4 +1,6 @@
-use super::{CanonicalRequest, Frame, Usage};
+use std::sync::Arc;
+
+use super::{CanonicalRequest, Frames, Usage};
 use crate::json::{Json, Object};
 
 /// One recording of a scenario; the seed calls it a trace.
@@ -13,7 +15,8 @@ pub(crate) struct Take {
 /// One completion inside a take.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Call {
-    pub(crate) request: RecordedRequest,
+    /// Shared with whoever looks requests up.
+    pub(crate) request: Arc<RecordedRequest>,
     /// Microseconds from the take's start; `None` in files written by hand.
     pub(crate) started_us: Option<u64>,
     /// When it had ended, where that is not its start and its duration: a call that was played while the take was recorded
@@ -21,7 +24,7 @@ pub(crate) struct Call {
     pub(crate) over_us: Option<u64>,
     pub(crate) http: Option<HttpHead>,
     pub(crate) metrics: Option<Metrics>,
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Frames,
     pub(crate) boundary: Option<Boundary>,
     pub(crate) usage: Option<Usage>,
     /// What is constant over the response, so that frames render back to the provider's wire form.
@@ -189,6 +192,7 @@ impl BoundaryKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Frame;
 
     #[test]
     fn what_another_protocol_cannot_say_goes_and_its_time_stays() {
@@ -204,11 +208,11 @@ mod tests {
             ..Frame::default()
         };
         let mut call = Call {
-            frames: vec![opaque, text],
+            frames: vec![opaque, text].into(),
             template: Some(Json::Null),
             ..Call::default()
         };
-        call.request.protocol = Some("anthropic-messages".to_owned());
+        Arc::make_mut(&mut call.request).protocol = Some("anthropic-messages".to_owned());
         assert!(
             call.is_of_another_protocol("openai-chat") && !call.is_of_another_protocol("anthropic-messages")
         );

@@ -2,6 +2,7 @@
 
 mod call;
 mod frame;
+mod frames;
 mod request;
 mod usage;
 
@@ -9,5 +10,6 @@ pub(crate) use call::{
     Boundary, BoundaryKind, Call, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest, Take,
 };
 pub use frame::{Frame, FunctionCall, ToolCall};
+pub(crate) use frames::{FrameIter, FrameRef, Frames};
 pub(crate) use request::{CanonicalRequest, PLAIN, is_absent, texts};
 pub use usage::Usage;

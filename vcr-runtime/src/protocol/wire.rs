@@ -1,8 +1,10 @@
 //! The seam between a provider's wire format and the canonical form. Everything a protocol knows is behind it.
 
+use std::borrow::Cow;
+
 use super::neutral::{Ask, Unsayable};
 use crate::json::{Json, Object};
-use crate::model::{Boundary, CanonicalRequest, Frame, Usage};
+use crate::model::{Boundary, CanonicalRequest, Frame, RecordedRequest, Usage};
 
 /// How the body of a streamed answer is cut into events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +189,16 @@ pub(crate) trait Wire: Sync + Send {
 
     /// Reads a unary body, an error body included.
     fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail;
+
+    /// A template without what the request and the protocol's defaults tell as well: what a file keeps of it.
+    fn lean(&self, template: Json, _request: &RecordedRequest) -> Json {
+        template
+    }
+
+    /// What [`lean`](Self::lean) made it of, which is what answers are rendered by.
+    fn whole<'t>(&self, template: &'t Json, _request: &RecordedRequest) -> Cow<'t, Json> {
+        Cow::Borrowed(template)
+    }
 
     /// The unary body of an answer.
     fn render_unary(&self, answer: &Answer<'_>) -> Json;

@@ -145,7 +145,8 @@ impl Redactor {
         }
     }
 
-    fn object(&self, object: &mut Object) -> bool {
+    /// The members of an object. Returns whether it changed.
+    pub(super) fn object(&self, object: &mut Object) -> bool {
         let has_opaque_data = object
             .get("type")
             .and_then(Json::as_str)

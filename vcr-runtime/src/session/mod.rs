@@ -1,7 +1,6 @@
 //! One test's open source plus cursors: matching, recording, playing, the ledger and the verdict.
 
 mod breaker;
-mod cursor;
 #[cfg_attr(
     not(feature = "gateway"),
     expect(dead_code, reason = "only HTTP fronts use the seam")
@@ -11,7 +10,6 @@ mod failure;
 mod http;
 mod http_recorder;
 mod ledger;
-mod miss;
 mod play;
 mod raw;
 mod recorder;

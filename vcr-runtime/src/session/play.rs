@@ -104,11 +104,14 @@ impl Played {
     /// Frames rendered into the caller's protocol.
     fn rendered(&self, delivery: Delivery<'_>, model: &str, stream: bool, total: Duration) -> PlaybackBody {
         let call = &*self.call;
+        let template = call.template.as_ref();
+        let template = template.map(|template| delivery.wire().whole(template, &call.request));
+        let template = template.as_deref();
         let answer = Answer {
             frames: &call.frames,
             usage: call.usage.as_ref(),
             boundary: call.boundary.as_ref(),
-            template: call.template.as_ref(),
+            template,
             model: call.request.model.as_deref().unwrap_or(model),
             id: &self.id,
         };
@@ -122,7 +125,6 @@ impl Played {
             sum += frame.delta_us;
             due.push(Duration::from_micros(sum));
         }
-        let template = call.template.as_ref();
         let last = due.last().copied().unwrap_or_default();
         let at = |index: usize| due.get(index).copied().unwrap_or(last);
         let mut pieces: Vec<(Duration, Vec<u8>)> = delivery
@@ -323,12 +325,11 @@ fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
 mod tests {
     use super::*;
     use crate::config::{Environment, ProjectFile};
-    use crate::model::{Raw, RecordedRequest};
+    use crate::model::Raw;
 
     #[test]
     fn a_recorded_wait_is_cut_at_top_speed_where_it_is_wanted() {
         let call = Call {
-            request: RecordedRequest::default(),
             http: Some(HttpHead {
                 status: 429,
                 headers: ["retry-after", "retry-after-ms", "x-request-id"]

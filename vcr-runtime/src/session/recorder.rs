@@ -162,7 +162,7 @@ impl CallRecorder {
             started_us: Some(self.slot.started_us),
             http: wired.head,
             metrics: Some(Metrics { ttfb_us, total_us }),
-            frames,
+            frames: frames.into(),
             boundary: boundary(ending, error, status),
             usage,
             template: wired.template,
@@ -181,7 +181,10 @@ impl CallRecorder {
         if redactor.call(&mut call) {
             raw::drop_transcript(&mut call);
         }
-        call.request = RecordedRequest::recorded(request, hash);
+        call.request = Arc::new(RecordedRequest::recorded(request, hash));
+        if let (Some(wire), Some(template)) = (wired.wire, call.template.take()) {
+            call.template = Some(wire.lean(template, &call.request));
+        }
         self.tape.record(self.slot.index, call);
     }
 }
@@ -269,14 +272,13 @@ pub(crate) fn micros(duration: std::time::Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tape::Comparison;
     use super::*;
-    use crate::canon::IgnorePaths;
     use crate::cassette::{Cassette, Chosen};
     use crate::config::{Environment, RedactRules};
     use crate::model::{Piece, RawBody};
     use crate::redact::Redactor;
     use crate::session::tape::{Found, Label, Role};
+    use crate::source::Comparison;
 
     fn text(text: &str) -> Event {
         Event::Text {
@@ -302,14 +304,14 @@ mod tests {
             label,
             Comparison {
                 redactor: Arc::new(redactor),
-                ignore: IgnorePaths::default(),
+                ignore: Arc::default(),
                 cross: None,
             },
             &mut Vec::new(),
         );
         let tape = Arc::new(tape.unwrap());
         let request = CanonicalRequest::default();
-        let found = tape.find(&request, crate::config::Matching::Sequential, 0.0, |_| Ok(()));
+        let found = tape.find(&request, crate::config::Matching::Sequential, 0.0, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };

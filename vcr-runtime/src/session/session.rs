@@ -8,21 +8,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
-use super::cursor::NotTaken;
 use super::ledger::Ledger;
-use super::miss::{self, Where};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
 use super::shelf::Shelf;
-use super::tape::{Comparison, Found, Label, Role, Tape};
+use super::tape::{Found, Label, Role, Tape};
 use crate::canon::{self, IgnorePaths};
-use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
+use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings, SourceName};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::protocol::{Providers, Wire};
 use crate::redact::Redactor;
+use crate::source::{Answer, CassetteSource, Comparison, FrozenSource, NotTaken, Source, Where};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -205,8 +204,8 @@ impl Session {
             (Role::New, Matching::Sequential) => Matching::Keyed,
             (_, matching) => matching,
         };
-        match tape.find(request, matching, settings.speed.time_factor(), servable) {
-            Ok(Found::Play(index, call)) => {
+        match tape.find(request, matching, settings.speed.time_factor(), &servable) {
+            Ok(Found::Play(Answer { index, call })) => {
                 self.ledger().served += 1;
                 let call = match wire {
                     Some(_) if call.is_of_another_protocol(&request.protocol) => {
@@ -214,7 +213,7 @@ impl Session {
                     }
                     _ => call,
                 };
-                let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));
+                let id = format!("vcr-{}", tape.id().get(..8).unwrap_or("00000000"));
                 Ok(Turn::Replay(Played {
                     call,
                     index,
@@ -253,7 +252,7 @@ impl Session {
                     matching: settings.matching,
                     private: settings.private,
                 };
-                Err(miss::report(&tape, request, not_taken, place))
+                Err(tape.explain(request, not_taken, place))
             }
         }
     }
@@ -279,6 +278,13 @@ impl Session {
         layers.extend(&self.layers);
         let mut settings = Settings::resolve(&layers, self.environment, &self.project, self.default_mode)?;
         settings.chaos_seed = settings.chaos_seed.or(self.settings.chaos_seed);
+        // A call that names a cassette means that cassette.
+        if ["vcr_scenario", "vcr_filename"]
+            .iter()
+            .any(|name| control.get(name).is_some())
+        {
+            settings.source = None;
+        }
         Ok(Arc::new(settings))
     }
 
@@ -307,48 +313,68 @@ impl Session {
         request: Option<&CanonicalRequest>,
     ) -> Result<(Arc<Tape>, bool)> {
         let identity = Identity::resolve(&self.place, settings, self.environment)?;
-        let named = identity.scenario.is_some() || identity.filename.is_some();
-        let path = identity.path(&auto(&identity, request))?;
-        let open = |role| self.open_tape(&path, role, identity.scenario, settings);
-        match self.shelf.tape(&path, settings.effective_mode(), open)? {
-            Some(tape) => Ok((tape, named)),
-            None => Err(self.late()),
-        }
+        let cassette = identity.path(&auto(&identity, request))?;
+        let played = played(settings, &identity).unwrap_or_else(|| cassette.clone());
+        let open = |role: Role, path: &Path| self.open_tape(path, role, &identity, settings);
+        let mode = settings.effective_mode();
+        let Some(tape) = self.shelf.tape(&cassette, &played, mode, open)? else {
+            return Err(self.late());
+        };
+        let is_frozen = tape.role == Role::Replay && settings.source.is_some();
+        let named = is_frozen || identity.scenario.is_some() || identity.filename.is_some();
+        Ok((tape, named))
     }
 
-    fn open_tape(
-        &self,
-        path: &Path,
-        role: Role,
-        scenario: Option<String>,
-        settings: &Settings,
-    ) -> Result<Tape> {
+    fn open_tape(&self, path: &Path, role: Role, identity: &Identity, settings: &Settings) -> Result<Tape> {
         let test = self.test();
-        Registry::process().claim(path, &test)?;
+        // Frozen answers are for every test; a cassette is one test's. What is recorded goes to the cassette, wherever the
+        // answers come from.
+        if role != Role::Replay || settings.source.is_none() {
+            Registry::process().claim(path, &test)?;
+        }
         let label = Label {
-            scenario: scenario.unwrap_or_else(|| "auto".to_owned()),
+            scenario: identity.scenario.clone().unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
             made_of: self.place.made_of,
             filter: self.place.filter(),
         };
-        let pin = pin(settings, &label.scenario, path)?;
         let comparison = Comparison {
             redactor: Arc::clone(&self.redactor),
-            ignore: IgnorePaths::parse(&settings.ignore)?,
+            ignore: Arc::new(IgnorePaths::parse(&settings.ignore)?),
             cross: settings.cross.then(|| self.providers.clone()),
         };
+        let source = match role {
+            Role::Record => None,
+            Role::Replay | Role::New => self.source(settings, identity, path, role, &label, &comparison)?,
+        };
         let mut notes = Vec::new();
-        let tape = Tape::open(
-            path.to_owned(),
-            role,
-            pin.as_deref(),
-            label,
-            comparison,
-            &mut notes,
-        )?;
+        let tape = Tape::open(path.to_owned(), role, source, label, comparison, &mut notes)?;
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
         Ok(tape)
+    }
+
+    /// What is played; `None` where the cassette does not exist yet and need not.
+    fn source(
+        &self,
+        settings: &Settings,
+        identity: &Identity,
+        path: &Path,
+        role: Role,
+        label: &Label,
+        comparison: &Comparison,
+    ) -> Result<Option<Box<dyn Source>>> {
+        if let Some(SourceName::Frozen { path, ceilings }) = &settings.source {
+            let (directory, providers) = (&identity.directory, self.providers.clone());
+            let source = FrozenSource::open(directory, path, *ceilings, providers, comparison)?;
+            return Ok(Some(Box::new(source)));
+        }
+        if role == Role::New && !path.exists() {
+            return Ok(None);
+        }
+        let pin = pin(settings, &label.scenario, path)?;
+        let source = CassetteSource::open(path, pin.as_deref(), &label.filter, comparison)?;
+        Ok(Some(Box::new(source)))
     }
 
     /// The session's own cassette; `None` when each call has an automatic one.
@@ -360,15 +386,23 @@ impl Session {
         identity.path("").ok()
     }
 
+    /// The file that answers instead of the cassette.
+    fn source_path(&self) -> Option<PathBuf> {
+        let identity = Identity::resolve(&self.place, &self.settings, self.environment).ok()?;
+        played(&self.settings, &identity)
+    }
+
     /// Every cassette that was opened, and the session's own one if it exists though no call opened it. None is opened and
     /// no call is answered from here on.
     pub(crate) fn close(&self) -> Vec<Arc<Tape>> {
-        let replaying = matches!(
-            self.settings.effective_mode(),
-            Mode::Replay | Mode::Auto | Mode::New
-        );
-        let own = self.cassette_path();
-        let unopened = own.filter(|path| replaying && path.exists() && !self.shelf.has(path));
+        let mode = self.settings.effective_mode();
+        let own = match (self.source_path(), mode) {
+            (Some(path), Mode::Replay) => Some(path),
+            (Some(path), Mode::Auto) if path.exists() => Some(path),
+            (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
+            _ => None,
+        };
+        let unopened = own.filter(|path| !self.shelf.has(path));
         if unopened.is_some() {
             // The test no longer makes these calls: what was recorded is left over.
             if let Err(error) = self.tape(&self.settings, None) {
@@ -396,6 +430,12 @@ impl Session {
     pub(crate) fn end(&self) -> bool {
         !self.ended.swap(true, Ordering::AcqRel)
     }
+}
+
+/// The file that answers instead of the cassette.
+fn played(settings: &Settings, identity: &Identity) -> Option<PathBuf> {
+    let SourceName::Frozen { path, .. } = settings.source.as_ref()?;
+    Some(identity.directory.join(path))
 }
 
 /// The eight digits of a call that has no scenario: those of the seed, from its messages.

@@ -29,17 +29,19 @@ impl Shelf {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tape of a cassette in a mode, opened by `open` if it is not yet. `None` once the shelf is closed: what was opened
-    /// meanwhile is put back.
+    /// The tape of a cassette in a mode, opened by `open` if it is not yet; a replay reads `played`, which is the cassette
+    /// unless other answers stand in for it. `None` once the shelf is closed: what was opened meanwhile is put back.
     pub(super) fn tape(
         &self,
-        path: &Path,
+        cassette: &Path,
+        played: &Path,
         mode: Mode,
-        open: impl FnOnce(Role) -> Result<Tape>,
+        open: impl FnOnce(Role, &Path) -> Result<Tape>,
     ) -> Result<Option<Arc<Tape>>> {
         let (key, place) = {
             let mut content = self.content();
-            let role = content.role(path, mode);
+            let role = content.role(cassette, played, mode);
+            let path = if role == Role::Replay { played } else { cassette };
             let key = (path.to_owned(), role);
             let place = match content.places.get(&key) {
                 Some(place) => Arc::clone(place),
@@ -48,7 +50,7 @@ impl Shelf {
             };
             (key, place)
         };
-        let tape = Arc::clone(place.get_or_try_init(|| open(key.1).map(Arc::new))?);
+        let tape = Arc::clone(place.get_or_try_init(|| open(key.1, &key.0).map(Arc::new))?);
         let stands = self
             .content()
             .places
@@ -92,14 +94,13 @@ impl Shelf {
 }
 
 impl Content {
-    fn role(&self, path: &Path, mode: Mode) -> Role {
+    fn role(&self, cassette: &Path, played: &Path, mode: Mode) -> Role {
+        let records = || self.places.contains_key(&(cassette.to_owned(), Role::Record));
         match mode {
             Mode::Record => Role::Record,
             Mode::New => Role::New,
             // Decided once: the file that an `auto` run creates must not turn its later calls into replays.
-            Mode::Auto if self.places.contains_key(&(path.to_owned(), Role::Record)) || !path.exists() => {
-                Role::Record
-            }
+            Mode::Auto if records() || !played.exists() => Role::Record,
             _ => Role::Replay,
         }
     }
@@ -107,13 +108,13 @@ impl Content {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tape::{Comparison, Label};
+    use super::super::tape::Label;
     use super::*;
-    use crate::canon::IgnorePaths;
     use crate::cassette::Journal;
     use crate::redact::Redactor;
+    use crate::source::Comparison;
 
-    fn open(path: &Path, role: Role) -> Result<Tape> {
+    fn open(role: Role, path: &Path) -> Result<Tape> {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
@@ -122,7 +123,7 @@ mod tests {
         };
         let comparison = Comparison {
             redactor: Arc::new(Redactor::none()),
-            ignore: IgnorePaths::default(),
+            ignore: Arc::default(),
             cross: None,
         };
         Tape::open(path.to_owned(), role, None, label, comparison, &mut Vec::new())
@@ -133,21 +134,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, other) = (directory.path().join("a.json"), directory.path().join("b.json"));
         let shelf = Shelf::default();
-        let first = shelf
-            .tape(&path, Mode::Auto, |role| open(&path, role))
-            .unwrap()
-            .unwrap();
+        let first = shelf.tape(&path, &path, Mode::Auto, open).unwrap().unwrap();
         std::fs::write(&path, "{}").unwrap();
         let again = shelf
-            .tape(&path, Mode::Auto, |_| unreachable!())
+            .tape(&path, &path, Mode::Auto, |_, _| unreachable!())
             .unwrap()
             .unwrap();
         assert!(Arc::ptr_eq(&first, &again));
         assert_eq!(first.role, Role::Record);
         assert_eq!(shelf.close().len(), 1);
-        let late = shelf
-            .tape(&other, Mode::Record, |role| open(&other, role))
-            .unwrap();
+        let late = shelf.tape(&other, &other, Mode::Record, open).unwrap();
         assert!(late.is_none() && !Journal::path_of(&other).exists());
     }
 
@@ -156,9 +152,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.json");
         let shelf = Shelf::default();
-        let late = shelf.tape(&path, Mode::Record, |role| {
+        let late = shelf.tape(&path, &path, Mode::Record, |role, path| {
             assert!(shelf.close().is_empty());
-            open(&path, role)
+            open(role, path)
         });
         assert!(late.unwrap().is_none());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -169,12 +165,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, other) = (directory.path().join("a.json"), directory.path().join("b.json"));
         let shelf = Shelf::default();
-        let tape = shelf.tape(&path, Mode::Record, |role| {
+        let tape = shelf.tape(&path, &path, Mode::Record, |role, path| {
             // Were the lock held, this would never come back.
-            assert!(!shelf.has(&path));
-            shelf.tape(&other, Mode::Record, |role| open(&other, role))?;
+            assert!(!shelf.has(path));
+            shelf.tape(&other, &other, Mode::Record, open)?;
             assert!(shelf.has(&other));
-            open(&path, role)
+            open(role, path)
         });
         assert!(tape.unwrap().is_some() && !shelf.is_empty());
         assert_eq!(shelf.close().len(), 2);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::recorder::{Slot, micros};
@@ -11,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::identity::is_same_test;
 use crate::model::{Call, Take};
 use crate::redact::Redactor;
+use crate::source::count;
 
 /// A take under way.
 #[derive(Debug)]
@@ -229,7 +231,7 @@ pub(super) fn leak(redactor: &Redactor, text: &str) -> Option<String> {
 /// Saves what an interrupted recording left in the journal, by the redaction rules of today, and says where.
 fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut left: Take) -> Result<String> {
     for call in &mut left.calls {
-        redactor.recorded(&mut call.request);
+        redactor.recorded(Arc::make_mut(&mut call.request));
         redactor.call(call);
     }
     let target = cassette::interrupted_path(path);
@@ -240,7 +242,7 @@ fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut le
     cassette::save(path, &target, head, &left, &|text| leak(redactor, text))?;
     Ok(format!(
         "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
-        super::miss::count(left.calls.len(), "finished call"),
+        count(left.calls.len(), "finished call"),
         target.display(),
         path.file_name().unwrap_or_default().to_string_lossy()
     ))

@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::cursor::{Cursor, NotTaken};
 use super::recorder::Slot;
 use super::taking::{Taking, leak, leave_out_transient};
 use crate::canon::IgnorePaths;
-use crate::cassette::{self, Cassette, Chosen, Head, Journal, Saved};
+use crate::cassette::{self, Head, Journal, Saved};
 use crate::config::Matching;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
-use crate::protocol::Providers;
 use crate::redact::Redactor;
+use crate::source::{Answer, Ask, Comparison, NotTaken, Source, Where, count};
 
 /// What a tape is for. `auto` is decided when the tape is opened, so it is none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,15 +34,6 @@ pub(crate) struct Label {
     pub(crate) filter: String,
 }
 
-/// How requests are compared.
-#[derive(Debug)]
-pub(crate) struct Comparison {
-    pub(crate) redactor: Arc<Redactor>,
-    pub(crate) ignore: IgnorePaths,
-    /// The protocols whose requests may answer one another; `None` where each answers its own.
-    pub(crate) cross: Option<Providers>,
-}
-
 /// An open cassette.
 #[derive(Debug)]
 pub(crate) struct Tape {
@@ -51,14 +41,14 @@ pub(crate) struct Tape {
     pub(crate) role: Role,
     label: Label,
     redactor: Arc<Redactor>,
-    pub(crate) ignore: IgnorePaths,
-    trace_id: String,
+    ignore: Arc<IgnorePaths>,
+    id: String,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    cursor: Option<Cursor>,
+    source: Option<Box<dyn Source>>,
     recording: Option<Taking>,
     /// The verdict is being made: no call is answered from here on.
     closed: bool,
@@ -67,7 +57,7 @@ struct State {
 /// What a tape has for a request.
 #[derive(Debug)]
 pub(crate) enum Found {
-    Play(usize, Arc<Call>),
+    Play(Answer),
     Record(Slot),
 }
 
@@ -85,68 +75,46 @@ pub(crate) enum Kept {
 }
 
 impl Tape {
-    /// Opens the cassette for its role: reads it, or locks it for recording.
+    /// Opens a cassette's place in a session: what is played there, and the recording, which locks the cassette at `path`.
     pub(crate) fn open(
         path: PathBuf,
         role: Role,
-        pin: Option<&str>,
+        source: Option<Box<dyn Source>>,
         label: Label,
         comparison: Comparison,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
-        let cursor = match role {
-            Role::Record => None,
-            Role::Replay => {
-                let cassette = open_for_replay(&path, pin, &label)?;
-                Some(Self::cursor(cassette, &comparison))
-            }
-            Role::New if path.exists() => {
-                let cassette = open_for_replay(&path, pin, &label)?;
-                Some(Self::cursor(cassette, &comparison))
-            }
-            Role::New => None,
-        };
         let recording = match role {
             Role::Replay => None,
             Role::Record | Role::New => Some(Taking::open(&path, &label, &comparison.redactor, notes)?),
         };
-        let trace_id = match (&cursor, &recording) {
-            (Some((id, _)), _) => id.clone(),
+        let id = match (&source, &recording) {
+            (Some(source), _) => source.id().to_owned(),
             (None, Some(recording)) => recording.trace_id.clone(),
             (None, None) => String::new(),
         };
-        let cursor = cursor.map(|(_, cursor)| cursor);
         Ok(Self {
             path,
             role,
             label,
             redactor: comparison.redactor,
             ignore: comparison.ignore,
-            trace_id,
+            id,
             state: Mutex::new(State {
-                cursor,
+                source,
                 recording,
                 closed: false,
             }),
         })
     }
 
-    fn cursor(cassette: Cassette, comparison: &Comparison) -> (String, Cursor) {
-        let trace_id = cassette.take.trace_id.clone();
-        let mut cursor = Cursor::new(cassette.take, &comparison.redactor, &comparison.ignore);
-        if let Some(providers) = &comparison.cross {
-            cursor.cross(providers.clone());
-        }
-        (trace_id, cursor)
-    }
-
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// The take that is played, or recorded when none is.
-    pub(crate) fn trace_id(&self) -> &str {
-        &self.trace_id
+    /// The id of what is played, or of the take that is recorded when nothing is.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -161,21 +129,25 @@ impl Tape {
         request: &CanonicalRequest,
         matching: Matching,
         factor: f64,
-        servable: impl Fn(&Call) -> Result<()>,
+        servable: &dyn Fn(&Call) -> Result<()>,
     ) -> std::result::Result<Found, NotTaken> {
         let key = self.key(request);
-        let request = key.as_ref().unwrap_or(request);
+        let ask = Ask {
+            request: key.as_ref().unwrap_or(request),
+            matching,
+            servable,
+        };
         let mut state = self.state();
         let State {
-            cursor,
+            source,
             recording,
             closed,
         } = &mut *state;
         if *closed {
             return Err(NotTaken::Late);
         }
-        let taken = match cursor {
-            Some(cursor) => match cursor.take(request, matching, servable) {
+        let taken = match source {
+            Some(source) => match source.take(&ask) {
                 Ok(found) => Some(found),
                 Err(not_taken) if recording.is_none() => return Err(not_taken),
                 Err(_) => None,
@@ -183,11 +155,11 @@ impl Tape {
             None => None,
         };
         Ok(match (taken, recording) {
-            (Some((index, call)), recording) => {
+            (Some(answer), recording) => {
                 if let Some(recording) = recording {
-                    recording.copy(&call, factor, &self.redactor);
+                    recording.copy(&answer.call, factor, &self.redactor);
                 }
-                Found::Play(index, call)
+                Found::Play(answer)
             }
             (None, Some(recording)) => Found::Record(recording.reserve()),
             (None, None) => return Err(NotTaken::Unknown),
@@ -230,9 +202,21 @@ impl Tape {
         }
     }
 
-    /// Runs `look` over the cursor, where there is one.
-    pub(crate) fn with_cursor<T>(&self, look: impl FnOnce(&Cursor) -> T) -> Option<T> {
-        self.state().cursor.as_ref().map(look)
+    /// The error for a request that was not taken.
+    pub(crate) fn explain(&self, live: &CanonicalRequest, why: NotTaken, place: Where<'_>) -> Error {
+        match &self.state().source {
+            Some(source) => source.explain(live, why, place),
+            None => Error::new(
+                ErrorKind::Miss,
+                "nothing is recorded that could answer this request",
+                "",
+            ),
+        }
+    }
+
+    /// Runs `look` over what is played, where anything is.
+    pub(crate) fn with_source<T>(&self, look: impl FnOnce(&dyn Source) -> T) -> Option<T> {
+        self.state().source.as_deref().map(look)
     }
 
     /// Whether calls went live onto this tape: then its next take is another one than the one that is played.
@@ -286,7 +270,7 @@ impl Tape {
         if calls.len() < all {
             notes.push(format!(
                 "{} left out of {}, because a retry of the same request succeeded (`keep_transient = false`)",
-                super::miss::count(all - calls.len(), "refused call"),
+                count(all - calls.len(), "refused call"),
                 self.path.display()
             ));
         }
@@ -332,33 +316,6 @@ fn still_there(journal: &Journal, fault: Option<&Error>) -> String {
         "{what} {}, and the next recording puts them into a file beside the cassette",
         journal.path().display()
     )
-}
-
-fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cassette> {
-    let chosen = pin.map_or(Chosen::Latest, Chosen::Pinned);
-    Cassette::open(path, chosen).map_err(|error| {
-        if error.kind() != ErrorKind::CassetteMissing {
-            return error;
-        }
-        let command = format!("VCR_MODE=record cargo test{}", label.filter);
-        let journal = Journal::path_of(path);
-        let (message, advice) = if journal.exists() {
-            (
-                format!(
-                    "{}, but an interrupted recording left {} behind",
-                    error.message(),
-                    journal.display()
-                ),
-                format!("record it again with `{command}`, which keeps those calls in a side file"),
-            )
-        } else {
-            (
-                error.message().to_owned(),
-                format!("record it once with `{command}` and a key"),
-            )
-        };
-        Error::new(ErrorKind::CassetteMissing, message, advice).at(path)
-    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 use super::*;
+use crate::cassette::{Cassette, Chosen};
 use crate::config::{Environment, RedactRules};
 use crate::model::Frame;
+use crate::source::CassetteSource;
 
 fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
     open_as(Role::Record, path, redactor)
@@ -13,25 +15,23 @@ fn open_as(role: Role, path: &Path, redactor: Redactor) -> Result<(Tape, Vec<Str
         made_of: None,
         filter: String::new(),
     };
+    let comparison = Comparison {
+        redactor: Arc::new(redactor),
+        ignore: Arc::default(),
+        cross: None,
+    };
+    let source: Option<Box<dyn Source>> = match role {
+        Role::Record => None,
+        Role::Replay | Role::New => Some(Box::new(CassetteSource::open(path, None, "", &comparison)?)),
+    };
     let mut notes = Vec::new();
-    let tape = Tape::open(
-        path.to_owned(),
-        role,
-        None,
-        label,
-        Comparison {
-            redactor: Arc::new(redactor),
-            ignore: IgnorePaths::default(),
-            cross: None,
-        },
-        &mut notes,
-    )?;
+    let tape = Tape::open(path.to_owned(), role, source, label, comparison, &mut notes)?;
     Ok((tape, notes))
 }
 
 fn record(tape: &Tape, call: Call) {
     let request = CanonicalRequest::default();
-    match tape.find(&request, Matching::Sequential, 0.0, |_| Ok(())) {
+    match tape.find(&request, Matching::Sequential, 0.0, &|_| Ok(())) {
         Ok(Found::Record(slot)) => tape.record(slot.index, call),
         other => panic!("{other:?}"),
     }
@@ -42,7 +42,8 @@ fn says(text: &str) -> Call {
         frames: vec![Frame {
             chunk: text.to_owned(),
             ..Frame::default()
-        }],
+        }]
+        .into(),
         ..Call::default()
     }
 }
@@ -77,7 +78,8 @@ fn a_refusal_that_a_retry_overcame_is_left_out_where_it_is_wanted() {
         request: crate::model::RecordedRequest {
             hash: Some(hash.to_owned()),
             ..Default::default()
-        },
+        }
+        .into(),
         boundary: (status >= 400).then(|| crate::model::Boundary {
             kind: crate::model::BoundaryKind::Http,
             error_type: "E".to_owned(),
@@ -142,7 +144,7 @@ fn asks(prompt: &str) -> CanonicalRequest {
 /// A call as it was recorded, with its span in milliseconds.
 fn ran(prompt: &str, start: u64, end: u64) -> Call {
     Call {
-        request: crate::model::RecordedRequest::recorded(asks(prompt), "sha256:0".to_owned()),
+        request: crate::model::RecordedRequest::recorded(asks(prompt), "sha256:0".to_owned()).into(),
         started_us: Some(start * 1000),
         metrics: Some(crate::model::Metrics {
             ttfb_us: 0,
@@ -168,7 +170,7 @@ fn write(path: &Path, calls: Vec<Call>) {
 fn mend(path: &Path, prompts: &[&str]) -> Tape {
     let (tape, _) = open_as(Role::New, path, Redactor::none()).unwrap();
     for prompt in prompts {
-        let found = tape.find(&asks(prompt), Matching::Keyed, 0.0, |_| Ok(()));
+        let found = tape.find(&asks(prompt), Matching::Keyed, 0.0, &|_| Ok(()));
         if let Found::Record(slot) = found.unwrap() {
             let mut call = ran(prompt, 0, 0);
             call.started_us = Some(slot.started_us);
@@ -182,7 +184,7 @@ fn mend(path: &Path, prompts: &[&str]) -> Tape {
 fn allows(path: &Path, prompts: &[&str]) -> bool {
     let (tape, _) = open_as(Role::Replay, path, Redactor::none()).unwrap();
     prompts.iter().all(|prompt| {
-        let found = tape.find(&asks(prompt), Matching::Sequential, 0.0, |_| Ok(()));
+        let found = tape.find(&asks(prompt), Matching::Sequential, 0.0, &|_| Ok(()));
         found.is_ok()
     })
 }
@@ -322,7 +324,7 @@ fn a_tape_that_is_closed_answers_nothing_and_keeps_what_ends() {
     let path = directory.path().join("a.json");
     let (tape, _) = open(&path, Redactor::none()).unwrap();
     let request = CanonicalRequest::default();
-    let find = |tape: &Tape| tape.find(&request, Matching::Sequential, 0.0, |_| Ok(()));
+    let find = |tape: &Tape| tape.find(&request, Matching::Sequential, 0.0, &|_| Ok(()));
     let Ok(Found::Record(slot)) = find(&tape) else {
         panic!("no place")
     };

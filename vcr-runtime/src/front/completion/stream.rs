@@ -12,7 +12,7 @@ use super::client::streamed;
 use super::upstream::{DeltaStream, Steps};
 use super::{CallError, Completion};
 use crate::front::access::OneCall;
-use crate::model::{Call, Frame, Usage};
+use crate::model::{Call, Frame, FrameIter, Usage};
 use crate::session::{CallRecorder, Ending, Failure, Pace, Played, Timeline};
 
 /// The frames of an answer as they come. Also a [`Stream`] of `futures-core`.
@@ -26,7 +26,7 @@ pub struct CompletionStream {
 
 enum Source {
     Live(Box<Live>),
-    Replayed(Replayed),
+    Replayed(Box<Replayed>),
     Ended,
 }
 
@@ -48,9 +48,9 @@ enum LiveSteps {
 }
 
 struct Replayed {
-    frames: std::vec::IntoIter<Frame>,
+    frames: FrameIter,
     /// All of the call but its frames.
-    call: Box<Call>,
+    call: Call,
     next: usize,
     due: Duration,
     pace: Pace,
@@ -85,14 +85,14 @@ impl CompletionStream {
         let frames = std::mem::take(&mut call.frames).into_iter();
         let replayed = Replayed {
             frames,
-            call: Box::new(call),
+            call,
             next: 0,
             due: Duration::ZERO,
             pace,
             sleep: None,
         };
         Self {
-            source: Source::Replayed(replayed),
+            source: Source::Replayed(Box::new(replayed)),
             usage: None,
         }
     }
@@ -152,9 +152,9 @@ type Polled = Poll<Option<Result<Frame, CallError>>>;
 impl Replayed {
     fn poll(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Polled {
         if !self.pace.is_immediate()
-            && let Some(frame) = self.frames.as_slice().first()
+            && let Some(delta_us) = self.frames.next_delta_us()
         {
-            let due = self.due + frame.delta();
+            let due = self.due + Duration::from_micros(delta_us);
             std::task::ready!(self.wait(context, due));
             self.due = due;
         }

@@ -11,7 +11,7 @@ use crate::protocol::usage_slot::Counts;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireEvent};
 
 /// The name in cassettes.
-const NAME: &str = "openai-embeddings";
+pub(in crate::protocol) const NAME: &str = "openai-embeddings";
 const PROVIDER: &str = "openai";
 /// Stands for the list of embeddings in a template.
 const DATA: &str = "$data";

@@ -82,8 +82,12 @@ fn message(role: &str, text: String) -> Json {
     Json::Object(message)
 }
 
+/// The text that may have been the instructions: the messages do not tell whether it was.
+pub(super) fn instructions(messages: &[Json]) -> Option<&str> {
+    plain(messages.first()?, "system")
+}
+
 /// The text of a message that says nothing besides it.
-#[cfg(test)]
 fn plain<'a>(message: &'a Json, role: &str) -> Option<&'a str> {
     match message.as_object()?.0.as_slice() {
         [(first, Json::String(is)), (second, Json::String(text))]

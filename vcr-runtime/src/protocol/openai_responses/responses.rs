@@ -1,14 +1,15 @@
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use crate::json::{Json, Object, compact};
-use crate::model::CanonicalRequest;
+use crate::model::{CanonicalRequest, RecordedRequest};
 use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ResponsesDecoder;
 use super::words::{is_noise, type_of};
-use super::{ask, assemble, neutral, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary, usual};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-responses";
@@ -58,6 +59,14 @@ impl Wire for OpenAiResponses {
 
     fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
         unary::read(status, body, out)
+    }
+
+    fn lean(&self, template: Json, request: &RecordedRequest) -> Json {
+        usual::lean(template, request)
+    }
+
+    fn whole<'t>(&self, template: &'t Json, request: &RecordedRequest) -> Cow<'t, Json> {
+        usual::whole(template, request)
     }
 
     fn render_unary(&self, answer: &Answer<'_>) -> Json {

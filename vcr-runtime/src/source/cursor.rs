@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::NotTaken;
 use crate::canon::{self, IgnorePaths};
 use crate::config::Matching;
 use crate::error::Error;
@@ -16,7 +17,7 @@ pub(crate) struct Cursor {
     /// A call is handed over when it is taken, so that whoever delivers it need not copy it.
     calls: Vec<Option<Arc<Call>>>,
     /// Each call's request as it is compared: redacted by today's rules, ignored members removed.
-    keys: Vec<RecordedRequest>,
+    keys: Vec<Arc<RecordedRequest>>,
     /// The fingerprint of each key; `None` for calls written by hand.
     prints: Vec<Option<u64>>,
     /// Calls not yet taken, by fingerprint, in recorded order.
@@ -29,23 +30,6 @@ pub(crate) struct Cursor {
     /// Which request, counted from 1, took each call.
     taken: Vec<Option<usize>>,
     served: usize,
-}
-
-/// Why no call was taken.
-#[derive(Debug)]
-pub(crate) enum NotTaken {
-    /// No recorded call is equal to the request.
-    Unknown,
-    /// Every equal call has been used; the first of them, and the request that took it.
-    Exhausted { call: usize, by: usize, equal: usize },
-    /// Every call has been used, and which one would answer was never asked.
-    Over,
-    /// An equal call is there, but an earlier one has not been asked for yet.
-    Early { call: usize, waits_for: usize },
-    /// The test has ended, and its verdict is being made.
-    Late,
-    /// The call in turn cannot answer this request; it was not taken.
-    Refused(Error),
 }
 
 impl Cursor {
@@ -61,10 +45,8 @@ impl Cursor {
             across: None,
             served: 0,
         };
-        for (index, call) in take.calls.into_iter().enumerate() {
-            let mut key = call.request.clone();
-            redactor.recorded(&mut key);
-            ignore.apply_recorded(&mut key);
+        for (index, mut call) in take.calls.into_iter().enumerate() {
+            let key = key(&mut call, redactor, ignore);
             let print = canon::fingerprint_recorded(&key);
             match print {
                 Some(print) => cursor.strict.entry(print).or_default().push_back(index),
@@ -217,6 +199,22 @@ impl Cursor {
     }
 }
 
+/// What a call's request is compared as. Where nothing is ignored that is the request itself.
+fn key(call: &mut Call, redactor: &Redactor, ignore: &IgnorePaths) -> Arc<RecordedRequest> {
+    let request = Arc::make_mut(&mut call.request);
+    let changed = redactor.recorded(request);
+    if !changed && ignore.is_empty() {
+        return Arc::clone(&call.request);
+    }
+    let mut key = request.clone();
+    ignore.apply_recorded(&mut key);
+    if changed && request.hash.is_some() {
+        // A rule that was added since re-keys it, should it be copied into a new take.
+        request.hash = Some(canon::request_hash(&canon::from_recorded(&key)));
+    }
+    Arc::new(key)
+}
+
 #[derive(Debug)]
 struct Across {
     providers: Providers,
@@ -303,7 +301,7 @@ mod tests {
     /// A call with text, start and end.
     fn call(text: &str, span: Option<(u64, u64)>) -> Call {
         Call {
-            request: RecordedRequest::recorded(live(text), "sha256:0".to_owned()),
+            request: RecordedRequest::recorded(live(text), "sha256:0".to_owned()).into(),
             started_us: span.map(|(start, _)| start),
             metrics: span.map(|(start, end)| Metrics {
                 ttfb_us: 0,
@@ -433,9 +431,10 @@ mod tests {
     #[test]
     fn hand_written_calls_are_compared_on_what_they_have() {
         let mut by_hand = call("a", None);
-        by_hand.request.hash = None;
-        by_hand.request.model = None;
-        by_hand.request.parameters = parse("{\"temperature\":null}").unwrap().as_object().cloned();
+        let request = Arc::make_mut(&mut by_hand.request);
+        request.hash = None;
+        request.model = None;
+        request.parameters = parse("{\"temperature\":null}").unwrap().as_object().cloned();
         let mut cursor = cursor(vec![by_hand]);
         let mut request = live("a");
         request.parameters.push("temperature", 1_u64);
