@@ -64,7 +64,7 @@ async fn main() {
     }
     serve(file, &cases, Until::Line).await;
     let mut complaints = finish(&tapes, recording).await;
-    complaints += tapes.iter().map(unproven).sum::<usize>();
+    complaints.extend(tapes.iter().flat_map(unproven));
 
     let replaying: Vec<Vcr> = tapes.iter().map(|tape| tape.open(Mode::Replay)).collect();
     // Nothing listens at port 1: what is replayed comes from nowhere else.
@@ -73,8 +73,12 @@ async fn main() {
         note(tape, &mut cases);
     }
     serve(file, &cases, Until::End).await;
-    complaints += finish(&tapes, replaying).await;
-    std::process::exit(i32::from(complaints > 0));
+    complaints.extend(finish(&tapes, replaying).await);
+    let mut out = std::io::stdout();
+    for complaint in &complaints {
+        writeln!(out, "{complaint}").unwrap();
+    }
+    std::process::exit(i32::from(!complaints.is_empty()));
 }
 
 fn tapes(asks: &[Value]) -> Vec<Tape> {
@@ -164,36 +168,32 @@ async fn serve(file: &str, cases: &[Value], until: Until) {
     waiting.await.unwrap().expect("the input");
 }
 
-/// The verdict of each session; returns how many complained.
-async fn finish(tapes: &[Tape], sessions: Vec<Vcr>) -> usize {
-    let mut complaints = 0;
+/// What each session complains of at its end.
+async fn finish(tapes: &[Tape], sessions: Vec<Vcr>) -> Vec<String> {
+    let mut complaints = Vec::new();
     for (tape, vcr) in tapes.iter().zip(sessions) {
         if let Err(error) = vcr.finish().await {
-            complaints += 1;
-            println!("{}: {error}", tape.name());
+            complaints.push(format!("{}: {error}", tape.name()));
         }
     }
     complaints
 }
 
 /// The layers of a cassette against each other, and whether they are those that were asked for.
-fn unproven(tape: &Tape) -> usize {
-    let differences =
-        vcr_runtime::verify(tape.rig.path()).unwrap_or_else(|error| panic!("{}: {error}", tape.name()));
-    for difference in &differences {
-        println!("{}: {difference}", tape.name());
-    }
+fn unproven(tape: &Tape) -> Vec<String> {
+    let name = tape.name();
+    let differences = vcr_runtime::verify(tape.rig.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut complaints: Vec<String> = differences
+        .iter()
+        .map(|difference| format!("{name}: {difference}"))
+        .collect();
     let raw = LAYERS[tape.layer].1 == IncludeRaw::Always;
-    let wrong = tape
-        .rig
-        .cassette()
-        .calls()
-        .into_iter()
-        .filter(|call| call.has_raw() != raw);
-    let wrong = wrong
-        .inspect(|call| println!("{}: not kept as asked: {}", tape.name(), call.prompt()))
-        .count();
-    differences.len() + wrong
+    for call in tape.rig.cassette().calls() {
+        if call.has_raw() != raw {
+            complaints.push(format!("{name}: not kept as asked: {}", call.prompt()));
+        }
+    }
+    complaints
 }
 
 fn word<'a>(value: &'a Value, name: &str) -> &'a str {

@@ -29,6 +29,7 @@
 //! | [`HttpUpstream`], [`fn@completion`], [`fn@completion_stream`] | the same with the built-in upstream: the provider by the model's prefix (feature `gateway`) |
 //! | [`intercept`] | any asynchronous call whose request and answer serialize |
 //! | [`InCassette`] | hands a future over to a session, for threads and runtimes that the test did not start |
+//! | `daemon` | the same for programs in any language: what `cargo vcr serve` runs (feature `daemon`) |
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
 //! | [`summary`](fn@summary) | a cassette in a few lines |
 //!
@@ -41,7 +42,8 @@
 //! # Features
 //!
 //! `gateway` (default) brings the loopback server. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
-//! `start_paused` in the attribute.
+//! `start_paused` in the attribute. `daemon` brings the module of that name. `tracing` and `metrics` tell those facades of
+//! calls by protocol, route and outcome, and never of what was said.
 
 // Without the gateway nothing speaks HTTP, but what reads and writes it stays one piece.
 #![cfg_attr(not(feature = "gateway"), allow(dead_code, unused_imports))]
@@ -56,6 +58,7 @@ mod front;
 mod identity;
 mod json;
 mod model;
+mod observe;
 mod protocol;
 mod redact;
 mod scope;
@@ -66,6 +69,8 @@ mod verify;
 pub use cassette::{CallSummary, Summary, summary};
 pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "daemon")]
+pub use front::daemon;
 pub use front::{
     CallError, Client, Completion, CompletionStream, Delta, InCassette, InterceptError, Reply, Request,
     Upstream, Vcr, VcrBuilder, intercept, use_cassette,

@@ -28,6 +28,12 @@ pub(crate) enum Key {
     RetryAfter,
     KeepTransient,
     Cross,
+    Repeat,
+    Listen,
+    Upstream,
+    Idle,
+    Grace,
+    BodyLimit,
 }
 
 #[cfg(test)]
@@ -53,7 +59,7 @@ struct Names {
 }
 
 /// The table of the documentation, row by row.
-const NAMES: [Names; 19] = [
+const NAMES: [Names; 25] = [
     row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
     row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
     row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
@@ -91,6 +97,12 @@ const NAMES: [Names; 19] = [
     row(Key::RetryAfter, "", &[], "", "retry_after"),
     row(Key::KeepTransient, "", &[], "", "keep_transient"),
     row(Key::Cross, "", &[], "", "cross"),
+    row(Key::Repeat, "VCR_REPEAT", &["vcr_repeat"], "", "repeat"),
+    row(Key::Listen, "VCR_LISTEN", &[], "", "serve.listen"),
+    row(Key::Upstream, "VCR_UPSTREAM", &[], "", "serve.upstream"),
+    row(Key::Idle, "VCR_IDLE", &[], "", "serve.idle"),
+    row(Key::Grace, "VCR_GRACE", &[], "", "serve.grace"),
+    row(Key::BodyLimit, "VCR_BODY_LIMIT", &[], "", "serve.body_limit"),
 ];
 
 const fn row(
@@ -117,12 +129,15 @@ pub(super) fn variables() -> impl Iterator<Item = &'static str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The keys that may stand at the top of `vcr.toml`.
-pub(super) fn file_keys() -> impl Iterator<Item = (&'static str, Key)> {
+/// The keys that may stand in a table of `vcr.toml`, and what they are called in all; the top has the name ``.
+pub(super) fn file_keys(table: &str) -> impl Iterator<Item = (&'static str, &'static str, Key)> + Clone {
     NAMES
         .iter()
         .filter(|names| !names.file.is_empty())
-        .map(|names| (names.file, names.key))
+        .filter_map(move |names| {
+            let (place, key) = names.file.rsplit_once('.').unwrap_or(("", names.file));
+            (place == table).then_some((key, names.file, names.key))
+        })
 }
 
 fn metadata_keys() -> impl Iterator<Item = &'static str> {

@@ -7,6 +7,7 @@ mod layer;
 mod nearest;
 mod providers;
 mod public;
+mod serve;
 mod settings;
 mod source_name;
 mod values;
@@ -18,8 +19,7 @@ pub(crate) use layer::{Key, Layer};
 pub(crate) use nearest::hint;
 pub(crate) use providers::{ProviderTable, RuleLine};
 pub use public::Config;
+pub(crate) use serve::ServeSettings;
 pub(crate) use settings::Settings;
 pub(crate) use source_name::{Ceilings, SourceName};
-#[cfg(test)]
-pub(crate) use values::Parse;
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) keep_transient: bool,
     /// Whether recordings of one protocol answer requests of another.
     pub(crate) cross: bool,
+    /// Whether the last of equal calls answers again when all have been used.
+    pub(crate) repeat: bool,
     /// Whether `CI` is set.
     pub(crate) ci: bool,
 }
@@ -60,13 +62,7 @@ impl Settings {
         project: &ProjectFile,
         default_mode: Mode,
     ) -> Result<Self> {
-        let mut layers = layers.to_vec();
-        layers.push(environment.layer());
-        layers.push(project.layer());
-        let mut resolver = Resolver {
-            layers,
-            problems: Vec::new(),
-        };
+        let mut resolver = Resolver::new(layers, environment, project);
         let settings = Self {
             mode: resolver.value(Key::Mode).unwrap_or(default_mode),
             speed: resolver.value(Key::Speed).unwrap_or_default(),
@@ -93,6 +89,7 @@ impl Settings {
                 .is_some_and(|RetryAfter { cut }| cut),
             keep_transient: resolver.value(Key::KeepTransient).unwrap_or(true),
             cross: resolver.value(Key::Cross).unwrap_or_default(),
+            repeat: resolver.value(Key::Repeat).unwrap_or_default(),
             ci: environment.ci(),
         };
         resolver.finish()?;
@@ -160,12 +157,24 @@ fn pin(item: &str) -> Result<TracePin, Refusal> {
     })
 }
 
-struct Resolver<'a> {
+/// Asks layers for values and collects what is wrong with them.
+pub(super) struct Resolver<'a> {
     layers: Vec<&'a Layer>,
     problems: Vec<(String, Refusal)>,
 }
 
 impl<'a> Resolver<'a> {
+    /// `layers`, then the environment, then `vcr.toml`.
+    pub(super) fn new(layers: &[&'a Layer], environment: &'a Environment, project: &'a ProjectFile) -> Self {
+        let mut layers = layers.to_vec();
+        layers.push(environment.layer());
+        layers.push(project.layer());
+        Self {
+            layers,
+            problems: Vec::new(),
+        }
+    }
+
     fn entries(&self, key: Key) -> impl Iterator<Item = (&'a Layer, &'a Entry)> + use<'a> {
         let layers = self.layers.clone();
         layers
@@ -175,7 +184,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The first value that any layer has. The others are read too, for their mistakes.
-    fn value<T: Parse>(&mut self, key: Key) -> Option<T> {
+    pub(super) fn value<T: Parse>(&mut self, key: Key) -> Option<T> {
         let mut first = None;
         for (layer, entry) in self.entries(key) {
             match parse_optional(&entry.text) {
@@ -190,7 +199,7 @@ impl<'a> Resolver<'a> {
         first
     }
 
-    fn text(&mut self, key: Key) -> Option<String> {
+    pub(super) fn text(&mut self, key: Key) -> Option<String> {
         self.named(key).map(|entry| entry.text.trim().to_owned())
     }
 
@@ -232,7 +241,7 @@ impl<'a> Resolver<'a> {
         list
     }
 
-    fn finish(mut self) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<()> {
         if self.problems.len() > 1 {
             let lines: Vec<String> = self
                 .problems

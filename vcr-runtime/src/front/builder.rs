@@ -144,6 +144,12 @@ impl VcrBuilder {
         self.with(Key::Cross, cross)
     }
 
+    /// Whether the last of equal recorded calls answers again when all of them have been used. Off by default: a call
+    /// that is made more often than it was recorded is a miss. Also `VCR_REPEAT`, `vcr_repeat`, and `repeat` in `vcr.toml`.
+    pub fn repeat(self, repeat: bool) -> Self {
+        self.with(Key::Repeat, repeat)
+    }
+
     /// A policy that may cut answers while they are recorded.
     pub fn breaker(mut self, breaker: impl StreamBreaker) -> Self {
         self.breaker = Some(Arc::new(breaker));

@@ -256,7 +256,7 @@ impl<'a> Parser<'a> {
             }
             self.node()?;
             if self.limits.unique_keys {
-                keys.push(self.key()?);
+                keys.push(self.text()?);
             } else {
                 self.skip_string()?;
             }
@@ -352,18 +352,6 @@ impl<'a> Parser<'a> {
             }
             _ => Err(self.unexpected(message)),
         }
-    }
-
-    /// The key that comes next, without a copy where it is written as it is.
-    fn key(&mut self) -> Parsed<Cow<'a, str>> {
-        let (text, start) = (self.text, self.at);
-        self.skip_string()?;
-        let written = &text[start + 1..self.at - 1];
-        if !written.contains('\\') {
-            return Ok(Cow::Borrowed(written));
-        }
-        self.at = start;
-        self.string().map(Cow::Owned)
     }
 
     fn unique(&self, mut keys: Vec<&str>) -> Parsed<()> {

@@ -27,11 +27,13 @@ mod usage_slot;
 mod wire;
 
 pub(crate) use alike::{asks_alike, level};
+pub(crate) use common::refusal;
 pub(crate) use custom::Providers;
 pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;
 pub use paths::resolve;
 pub(crate) use plain::plain_request;
 pub use registry::Protocol;
-pub(crate) use registry::{find, provider_of, recognise};
+pub(crate) use registry::{find, owner, provider_of, recognise};
+pub(crate) use request_body::{is_control, without_control};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

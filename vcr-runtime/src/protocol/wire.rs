@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::common::refusal;
 use super::neutral::{Ask, Unsayable};
 use crate::json::{Json, Object};
 use crate::model::{Boundary, CanonicalRequest, Frame, RecordedRequest, Usage};
@@ -149,6 +150,19 @@ pub(crate) struct Answer<'a> {
 pub(crate) trait Wire: Sync + Send {
     /// The name that cassettes store, such as `openai-chat`.
     fn name(&self) -> &'static str;
+
+    /// How the paths of its requests end, for people and metrics; what varies stands in braces.
+    fn route(&self) -> &'static str;
+
+    /// Whether a path speaks this protocol, whatever its body says.
+    fn owns(&self, path: &str) -> bool {
+        path.ends_with(self.route())
+    }
+
+    /// A refusal of ours in the form in which this protocol's callers read errors.
+    fn refusal(&self, _status: u16, code: &str, message: &str) -> Json {
+        refusal(code, message)
+    }
 
     /// Reads a request; `None` when it is not of this protocol.
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest>;

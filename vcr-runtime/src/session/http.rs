@@ -2,14 +2,16 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
-use super::exchange::{Exchange, HttpTurn, Upstream};
+use super::exchange::{Exchange, HttpTurn, PlaybackBody, Upstream};
 use super::http_recorder::HttpRecorder;
-use super::session::{Session, Turn};
-use crate::error::{Error, ErrorKind};
+use super::session::{Session, Turn, asked};
+use crate::config::Settings;
+use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, Object};
 use crate::model::CanonicalRequest;
+use crate::observe;
 use crate::protocol::{self, HttpRequest, Wire};
 
 /// A front holds its session weakly: the session owns the front.
@@ -27,13 +29,18 @@ impl Exchange for Weak<Session> {
                 "keep the `Vcr` handle until the last call is answered",
             ))));
         };
-        let asked = session.asked(upstream, &request, headers);
-        if session.is_ready(&asked.control) {
-            return Box::pin(std::future::ready(session.http_turn(asked)));
+        let control = control_headers(headers.iter().map(|(name, value)| (&**name, &**value)));
+        let settings = session.settings_of(&control);
+        let understood = session.understand(upstream, &request);
+        if settings
+            .as_ref()
+            .map_or(true, |settings| session.is_ready(settings))
+        {
+            return Box::pin(std::future::ready(session.answer(understood, settings)));
         }
         // A cassette may be big, and its disk slow: other tests' calls must not wait for it.
         Box::pin(async move {
-            let turn = tokio::task::spawn_blocking(move || session.http_turn(asked)).await;
+            let turn = tokio::task::spawn_blocking(move || session.answer(understood, settings)).await;
             turn.unwrap_or_else(|_| {
                 HttpTurn::Refused(Error::new(
                     ErrorKind::Gateway,
@@ -46,14 +53,23 @@ impl Exchange for Weak<Session> {
 }
 
 /// A request as the session understands it.
-struct Asked {
+struct Understood {
     wire: Option<&'static dyn Wire>,
     request: CanonicalRequest,
-    control: Object,
 }
 
 impl Session {
-    fn asked(&self, upstream: &Upstream, http: &HttpRequest<'_>, headers: &[(String, String)]) -> Asked {
+    /// Decides about an HTTP request, by its settings where they could be read.
+    pub(crate) fn http_turn(
+        &self,
+        upstream: &Upstream,
+        http: &HttpRequest<'_>,
+        settings: Result<Arc<Settings>>,
+    ) -> HttpTurn {
+        self.answer(self.understand(upstream, http), settings)
+    }
+
+    fn understand(&self, upstream: &Upstream, http: &HttpRequest<'_>) -> Understood {
         let known = self.providers().recognise(&upstream.base, http);
         let (wire, mut request): (Option<&'static dyn Wire>, _) = match known {
             Some((wire, request)) => (Some(wire), request),
@@ -64,39 +80,39 @@ impl Session {
         if !upstream.provider.is_empty() && !is_own {
             request.provider.clone_from(&upstream.provider);
         }
-        Asked {
-            wire,
-            request,
-            control: control(headers),
-        }
+        Understood { wire, request }
     }
 
-    fn http_turn(&self, asked: Asked) -> HttpTurn {
-        let Asked {
-            wire,
-            request,
-            control,
-        } = asked;
+    fn answer(&self, understood: Understood, settings: Result<Arc<Settings>>) -> HttpTurn {
+        let Understood { wire, request } = understood;
         let live = request.clone();
-        match self.begin(request, wire, &control) {
+        match self.begin_with(request, wire, settings) {
             Err(error) => HttpTurn::Refused(error),
             Ok(Turn::Live) => HttpTurn::Live,
             Ok(Turn::Record(call)) => HttpTurn::Record(Box::new(HttpRecorder::new(call, wire))),
-            Ok(Turn::Replay(played)) => HttpTurn::Replay(played.http(wire, &live)),
+            Ok(Turn::Replay(played)) => {
+                let playback = played.http(wire, &live);
+                if let PlaybackBody::Pieces(pieces) = &playback.body {
+                    observe::stream(asked(wire), pieces.len(), !playback.pace.is_immediate());
+                }
+                HttpTurn::Replay(playback)
+            }
         }
     }
 }
 
 /// The `x-vcr-…` headers of a request as control members: `x-vcr-target-trace` is `vcr_target_trace`.
-fn control(headers: &[(String, String)]) -> Object {
+/// Names come in lower case. `x-vcr` alone is the mode.
+pub(crate) fn control_headers<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>) -> Object {
     headers
-        .iter()
         .filter_map(|(name, value)| {
-            let rest = name.strip_prefix("x-vcr-")?;
-            Some((
-                format!("vcr_{}", rest.replace('-', "_")),
-                Json::from(value.as_str()),
-            ))
+            let rest = name.strip_prefix("x-vcr")?;
+            let name = match rest.strip_prefix('-') {
+                Some(rest) => format!("vcr_{}", rest.replace('-', "_")),
+                None if rest.is_empty() => "vcr_mode".to_owned(),
+                None => return None,
+            };
+            Some((name, Json::from(value)))
         })
         .collect()
 }

@@ -295,7 +295,7 @@ mod tests {
             scenario: "s".to_owned(),
             test: None,
             made_of: None,
-            filter: String::new(),
+            remedy: crate::source::Remedy::Test(String::new()),
         };
         let tape = Tape::open(
             path.clone(),
@@ -311,7 +311,11 @@ mod tests {
         );
         let tape = Arc::new(tape.unwrap());
         let request = CanonicalRequest::default();
-        let found = tape.find(&request, crate::config::Matching::Sequential, 0.0, &|_| Ok(()));
+        let once = crate::source::How {
+            matching: crate::config::Matching::Sequential,
+            repeat: false,
+        };
+        let found = tape.find(&request, once, 0.0, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };

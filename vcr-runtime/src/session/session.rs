@@ -19,9 +19,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
 use crate::model::CanonicalRequest;
+use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
 use crate::redact::Redactor;
-use crate::source::{Answer, CassetteSource, Comparison, FrozenSource, NotTaken, Source, Where};
+use crate::source::{Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, Source, Where};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -34,17 +35,38 @@ pub(crate) struct Opening {
     pub(crate) breaker: Option<Arc<dyn StreamBreaker>>,
 }
 
+/// What the sessions of one project have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) project: Arc<ProjectFile>,
+    pub(crate) providers: Providers,
+    pub(crate) environment: &'static Environment,
+    pub(crate) redactor: Arc<Redactor>,
+}
+
+impl Surroundings {
+    /// # Errors
+    /// `Config` for a provider or a rule of redaction that cannot be used.
+    pub(crate) fn of(project: Arc<ProjectFile>) -> Result<Self> {
+        let environment = Environment::process();
+        Ok(Self {
+            providers: Providers::of(&project)?,
+            redactor: Arc::new(Redactor::new(&project.redact, environment)?),
+            environment,
+            project,
+        })
+    }
+}
+
 /// One test's session.
 pub(crate) struct Session {
     pub(crate) place: Place<'static>,
     layers: Vec<Layer>,
     default_mode: Mode,
     pub(crate) start_paused: bool,
-    project: Arc<ProjectFile>,
-    providers: Providers,
-    environment: &'static Environment,
+    around: Surroundings,
     settings: Arc<Settings>,
-    redactor: Arc<Redactor>,
+    pub(crate) remedy: Remedy,
     breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
     shelf: Shelf,
     /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
@@ -100,25 +122,43 @@ impl Session {
             let remark = format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}");
             ledger.remarks.push(remark);
         }
-        let redactor = Arc::new(Redactor::new(&project.redact, environment)?);
-        let providers = Providers::of(&project)?;
-        Ok(Self {
-            place: opening.place,
-            layers: opening.layers,
-            default_mode: opening.default_mode,
-            start_paused: opening.start_paused,
-            project,
-            providers,
-            environment,
-            settings: Arc::new(settings),
-            redactor,
-            breaker: Mutex::new(opening.breaker),
+        let remedy = Remedy::Test(opening.place.filter());
+        let mut session = Self::with(
+            Surroundings::of(project)?,
+            opening.place,
+            Arc::new(settings),
+            remedy,
+        );
+        session.layers = opening.layers;
+        session.default_mode = opening.default_mode;
+        session.start_paused = opening.start_paused;
+        session.breaker = Mutex::new(opening.breaker);
+        session.ledger = Mutex::new(ledger);
+        Ok(session)
+    }
+
+    /// A session whose settings are known already, for fronts that are no test.
+    pub(crate) fn with(
+        around: Surroundings,
+        place: Place<'static>,
+        settings: Arc<Settings>,
+        remedy: Remedy,
+    ) -> Self {
+        Self {
+            place,
+            layers: Vec::new(),
+            default_mode: settings.mode,
+            start_paused: false,
+            around,
+            settings,
+            remedy,
+            breaker: Mutex::default(),
             shelf: Shelf::default(),
             own: OnceLock::new(),
-            ledger: Mutex::new(ledger),
+            ledger: Mutex::default(),
             ended: AtomicBool::new(false),
             front: OnceCell::new(),
-        })
+        }
     }
 
     /// Whether a session was ever opened in this process.
@@ -132,11 +172,11 @@ impl Session {
 
     /// The protocols that the project knows.
     pub(crate) fn providers(&self) -> &Providers {
-        &self.providers
+        &self.around.providers
     }
 
     pub(crate) fn project(&self) -> &ProjectFile {
-        &self.project
+        &self.around.project
     }
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -166,29 +206,48 @@ impl Session {
     /// call's own `vcr…` members. Every error is in the ledger already.
     pub(crate) fn begin(
         &self,
-        mut request: CanonicalRequest,
+        request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         control: &Object,
+    ) -> Result<Turn> {
+        self.begin_with(request, wire, self.settings_of(control))
+    }
+
+    /// The same with the call's settings, where they could be read.
+    pub(crate) fn begin_with(
+        &self,
+        mut request: CanonicalRequest,
+        wire: Option<&'static dyn Wire>,
+        settings: Result<Arc<Settings>>,
     ) -> Result<Turn> {
         if self.ended.load(Ordering::Acquire) {
             self.ledger().late += 1;
             return Err(self.late());
         }
-        let settings = self.settings_of(control).map_err(|error| self.fault(error))?;
+        let settings = settings.map_err(|error| self.fault(error))?;
+        let asked = asked(wire);
         if settings.effective_mode() == Mode::Live {
             self.ledger().live += 1;
+            observe::call(asked, Outcome::Live);
             return Ok(Turn::Live);
         }
-        self.redactor.request(&mut request);
+        self.around.redactor.request(&mut request);
         let turn = self.turn(&request, wire, &settings);
-        match turn {
-            Ok(turn) => Ok(turn),
-            Err(error) if error.kind() == ErrorKind::Ended => {
+        let outcome = match &turn {
+            Ok(Turn::Live) => Outcome::Live,
+            Ok(Turn::Record(_)) => Outcome::Recorded,
+            Ok(Turn::Replay(_)) => Outcome::Matched,
+            Err((_, Some(reason))) => Outcome::Missed(*reason),
+            Err((_, None)) => Outcome::Failed,
+        };
+        observe::call(asked, outcome);
+        turn.map_err(|(error, _)| {
+            if error.kind() == ErrorKind::Ended {
                 self.ledger().late += 1;
-                Err(error)
+                return error;
             }
-            Err(error) => Err(self.fault(error)),
-        }
+            self.fault(error)
+        })
     }
 
     fn turn(
@@ -196,15 +255,21 @@ impl Session {
         request: &CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: &Arc<Settings>,
-    ) -> Result<Turn> {
-        let tape = self.tape(settings, Some(request))?;
+    ) -> std::result::Result<Turn, (Error, Option<Reason>)> {
+        let tape = self
+            .tape(settings, Some(request))
+            .map_err(|error| (error, None))?;
         let servable = |call: &crate::model::Call| check_shape(call, request, wire);
         // A recording that is being mended has no order yet.
         let matching = match (tape.role, settings.matching) {
             (Role::New, Matching::Sequential) => Matching::Keyed,
             (_, matching) => matching,
         };
-        match tape.find(request, matching, settings.speed.time_factor(), &servable) {
+        let how = How {
+            matching,
+            repeat: settings.repeat,
+        };
+        match tape.find(request, how, settings.speed.time_factor(), &servable) {
             Ok(Found::Play(Answer { index, call })) => {
                 self.ledger().served += 1;
                 let call = match wire {
@@ -242,17 +307,17 @@ impl Session {
                     breaker,
                 )))
             }
-            Err(NotTaken::Late) => Err(self.late()),
+            Err(NotTaken::Late) => Err((self.late(), None)),
             Err(not_taken) => {
                 let test = self.test();
-                let filter = self.place.filter();
                 let place = Where {
                     test: &test,
-                    filter: &filter,
+                    remedy: &self.remedy,
                     matching: settings.matching,
                     private: settings.private,
                 };
-                Err(tape.explain(request, not_taken, place))
+                let reason = not_taken.reason();
+                Err((tape.explain(request, not_taken, place), reason))
             }
         }
     }
@@ -266,7 +331,7 @@ impl Session {
     }
 
     /// The session's settings, overridden by a call's own members.
-    fn settings_of(&self, control: &Object) -> Result<Arc<Settings>> {
+    pub(crate) fn settings_of(&self, control: &Object) -> Result<Arc<Settings>> {
         if control.is_empty() {
             return Ok(Arc::clone(&self.settings));
         }
@@ -276,7 +341,12 @@ impl Session {
         }
         let mut layers = vec![&metadata];
         layers.extend(&self.layers);
-        let mut settings = Settings::resolve(&layers, self.environment, &self.project, self.default_mode)?;
+        let mut settings = Settings::resolve(
+            &layers,
+            self.around.environment,
+            self.project(),
+            self.default_mode,
+        )?;
         settings.chaos_seed = settings.chaos_seed.or(self.settings.chaos_seed);
         // A call that names a cassette means that cassette.
         if ["vcr_scenario", "vcr_filename"]
@@ -288,9 +358,10 @@ impl Session {
         Ok(Arc::new(settings))
     }
 
-    /// Whether a call with these `vcr…` members finds its cassette open, so that deciding about it reads no file.
-    pub(crate) fn is_ready(&self, control: &Object) -> bool {
-        control.is_empty() && (self.own.get().is_some() || self.settings.effective_mode() == Mode::Live)
+    /// Whether a call with these settings finds its cassette open, so that deciding about it reads no file.
+    pub(crate) fn is_ready(&self, settings: &Arc<Settings>) -> bool {
+        let is_own = Arc::ptr_eq(settings, &self.settings);
+        settings.effective_mode() == Mode::Live || (is_own && self.own.get().is_some())
     }
 
     /// The cassette of a call, opened at its first use.
@@ -312,7 +383,7 @@ impl Session {
         settings: &Settings,
         request: Option<&CanonicalRequest>,
     ) -> Result<(Arc<Tape>, bool)> {
-        let identity = Identity::resolve(&self.place, settings, self.environment)?;
+        let identity = Identity::resolve(&self.place, settings, self.around.environment)?;
         let cassette = identity.path(&auto(&identity, request))?;
         let played = played(settings, &identity).unwrap_or_else(|| cassette.clone());
         let open = |role: Role, path: &Path| self.open_tape(path, role, &identity, settings);
@@ -336,12 +407,12 @@ impl Session {
             scenario: identity.scenario.clone().unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
             made_of: self.place.made_of,
-            filter: self.place.filter(),
+            remedy: self.remedy.clone(),
         };
         let comparison = Comparison {
-            redactor: Arc::clone(&self.redactor),
+            redactor: Arc::clone(&self.around.redactor),
             ignore: Arc::new(IgnorePaths::parse(&settings.ignore)?),
-            cross: settings.cross.then(|| self.providers.clone()),
+            cross: settings.cross.then(|| self.around.providers.clone()),
         };
         let source = match role {
             Role::Record => None,
@@ -365,7 +436,7 @@ impl Session {
         comparison: &Comparison,
     ) -> Result<Option<Box<dyn Source>>> {
         if let Some(SourceName::Frozen { path, ceilings }) = &settings.source {
-            let (directory, providers) = (&identity.directory, self.providers.clone());
+            let (directory, providers) = (&identity.directory, self.around.providers.clone());
             let source = FrozenSource::open(directory, path, *ceilings, providers, comparison)?;
             return Ok(Some(Box::new(source)));
         }
@@ -373,13 +444,13 @@ impl Session {
             return Ok(None);
         }
         let pin = pin(settings, &label.scenario, path)?;
-        let source = CassetteSource::open(path, pin.as_deref(), &label.filter, comparison)?;
+        let source = CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)?;
         Ok(Some(Box::new(source)))
     }
 
     /// The session's own cassette; `None` when each call has an automatic one.
     pub(crate) fn cassette_path(&self) -> Option<PathBuf> {
-        let identity = Identity::resolve(&self.place, &self.settings, self.environment).ok()?;
+        let identity = Identity::resolve(&self.place, &self.settings, self.around.environment).ok()?;
         if identity.scenario.is_none() && identity.filename.is_none() {
             return None;
         }
@@ -388,7 +459,7 @@ impl Session {
 
     /// The file that answers instead of the cassette.
     fn source_path(&self) -> Option<PathBuf> {
-        let identity = Identity::resolve(&self.place, &self.settings, self.environment).ok()?;
+        let identity = Identity::resolve(&self.place, &self.settings, self.around.environment).ok()?;
         played(&self.settings, &identity)
     }
 
@@ -426,10 +497,22 @@ impl Session {
         Ok(())
     }
 
+    /// Whether any call opened a cassette.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.shelf.is_empty()
+    }
+
     /// No call is accepted from here on. False when it had ended before.
     pub(crate) fn end(&self) -> bool {
         !self.ended.swap(true, Ordering::AcqRel)
     }
+}
+
+pub(super) fn asked(wire: Option<&'static dyn Wire>) -> Asked {
+    wire.map_or(Asked::PLAIN, |wire| Asked {
+        protocol: wire.name(),
+        route: wire.route(),
+    })
 }
 
 /// The file that answers instead of the cassette.

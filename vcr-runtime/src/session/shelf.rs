@@ -119,7 +119,7 @@ mod tests {
             scenario: "s".to_owned(),
             test: None,
             made_of: None,
-            filter: String::new(),
+            remedy: crate::source::Remedy::Test(String::new()),
         };
         let comparison = Comparison {
             redactor: Arc::new(Redactor::none()),

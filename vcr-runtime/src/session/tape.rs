@@ -7,11 +7,10 @@ use super::recorder::Slot;
 use super::taking::{Taking, leak, leave_out_transient};
 use crate::canon::IgnorePaths;
 use crate::cassette::{self, Head, Journal, Saved};
-use crate::config::Matching;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
 use crate::redact::Redactor;
-use crate::source::{Answer, Ask, Comparison, NotTaken, Source, Where, count};
+use crate::source::{Answer, Ask, Comparison, How, NotTaken, Remedy, Source, Where, count};
 
 /// What a tape is for. `auto` is decided when the tape is opened, so it is none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,8 +29,7 @@ pub(crate) struct Label {
     pub(crate) test: Option<String>,
     /// See [`Place`](crate::identity::Place).
     pub(crate) made_of: Option<&'static str>,
-    /// What `cargo test` takes to run that test alone; for advice.
-    pub(crate) filter: String,
+    pub(crate) remedy: Remedy,
 }
 
 /// An open cassette.
@@ -127,14 +125,14 @@ impl Tape {
     pub(crate) fn find(
         &self,
         request: &CanonicalRequest,
-        matching: Matching,
+        how: How,
         factor: f64,
         servable: &dyn Fn(&Call) -> Result<()>,
     ) -> std::result::Result<Found, NotTaken> {
         let key = self.key(request);
         let ask = Ask {
             request: key.as_ref().unwrap_or(request),
-            matching,
+            how,
             servable,
         };
         let mut state = self.state();

@@ -1,6 +1,6 @@
 use super::*;
 use crate::cassette::{Cassette, Chosen};
-use crate::config::{Environment, RedactRules};
+use crate::config::{Environment, Matching, RedactRules};
 use crate::model::Frame;
 use crate::source::CassetteSource;
 
@@ -13,7 +13,7 @@ fn open_as(role: Role, path: &Path, redactor: Redactor) -> Result<(Tape, Vec<Str
         scenario: "s".to_owned(),
         test: None,
         made_of: None,
-        filter: String::new(),
+        remedy: Remedy::Test(String::new()),
     };
     let comparison = Comparison {
         redactor: Arc::new(redactor),
@@ -22,16 +22,28 @@ fn open_as(role: Role, path: &Path, redactor: Redactor) -> Result<(Tape, Vec<Str
     };
     let source: Option<Box<dyn Source>> = match role {
         Role::Record => None,
-        Role::Replay | Role::New => Some(Box::new(CassetteSource::open(path, None, "", &comparison)?)),
+        Role::Replay | Role::New => Some(Box::new(CassetteSource::open(
+            path,
+            None,
+            &label.remedy,
+            &comparison,
+        )?)),
     };
     let mut notes = Vec::new();
     let tape = Tape::open(path.to_owned(), role, source, label, comparison, &mut notes)?;
     Ok((tape, notes))
 }
 
+const fn once(matching: Matching) -> How {
+    How {
+        matching,
+        repeat: false,
+    }
+}
+
 fn record(tape: &Tape, call: Call) {
     let request = CanonicalRequest::default();
-    match tape.find(&request, Matching::Sequential, 0.0, &|_| Ok(())) {
+    match tape.find(&request, once(Matching::Sequential), 0.0, &|_| Ok(())) {
         Ok(Found::Record(slot)) => tape.record(slot.index, call),
         other => panic!("{other:?}"),
     }
@@ -170,7 +182,7 @@ fn write(path: &Path, calls: Vec<Call>) {
 fn mend(path: &Path, prompts: &[&str]) -> Tape {
     let (tape, _) = open_as(Role::New, path, Redactor::none()).unwrap();
     for prompt in prompts {
-        let found = tape.find(&asks(prompt), Matching::Keyed, 0.0, &|_| Ok(()));
+        let found = tape.find(&asks(prompt), once(Matching::Keyed), 0.0, &|_| Ok(()));
         if let Found::Record(slot) = found.unwrap() {
             let mut call = ran(prompt, 0, 0);
             call.started_us = Some(slot.started_us);
@@ -184,7 +196,7 @@ fn mend(path: &Path, prompts: &[&str]) -> Tape {
 fn allows(path: &Path, prompts: &[&str]) -> bool {
     let (tape, _) = open_as(Role::Replay, path, Redactor::none()).unwrap();
     prompts.iter().all(|prompt| {
-        let found = tape.find(&asks(prompt), Matching::Sequential, 0.0, &|_| Ok(()));
+        let found = tape.find(&asks(prompt), once(Matching::Sequential), 0.0, &|_| Ok(()));
         found.is_ok()
     })
 }
@@ -324,7 +336,7 @@ fn a_tape_that_is_closed_answers_nothing_and_keeps_what_ends() {
     let path = directory.path().join("a.json");
     let (tape, _) = open(&path, Redactor::none()).unwrap();
     let request = CanonicalRequest::default();
-    let find = |tape: &Tape| tape.find(&request, Matching::Sequential, 0.0, &|_| Ok(()));
+    let find = |tape: &Tape| tape.find(&request, once(Matching::Sequential), 0.0, &|_| Ok(()));
     let Ok(Found::Record(slot)) = find(&tape) else {
         panic!("no place")
     };

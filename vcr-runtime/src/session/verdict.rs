@@ -7,6 +7,7 @@ use super::session::Session;
 use super::tape::{Kept, Role, Tape};
 use crate::config::{Matching, Mode};
 use crate::error::{Error, ErrorKind};
+use crate::observe;
 use crate::source::count;
 
 /// Recorded calls listed in a report at most; the rest is counted.
@@ -86,7 +87,10 @@ impl Session {
         for tape in &tapes {
             match tape.keep(good, self.settings().keep_transient, &mut notes) {
                 Ok(kept) => tell(tape, kept, &mut report, &mut lines),
-                Err(error) => failure = Some(failure.unwrap_or(error)),
+                Err(error) => {
+                    observe::unsaved(&tape.path, error.kind());
+                    failure = Some(failure.unwrap_or(error));
+                }
             }
         }
         notes.into_iter().for_each(|note| self.ledger().note(note));
@@ -188,10 +192,14 @@ impl Session {
             ));
         }
         let test = self.test();
-        let filter = self.place.filter();
         let verb = if all == 1 { "was" } else { "were" };
         let remedy = remedy.map_or_else(
-            || format!("if the program is right to ask for less, record it again with `VCR_MODE=record cargo test{filter}`, or set `allow_unused`"),
+            || {
+                format!(
+                    "if the program is right to ask for less, record it again with {}, or set `allow_unused`",
+                    self.remedy.record()
+                )
+            },
             str::to_owned,
         );
         let error = Error::new(

@@ -18,8 +18,12 @@ mod tee;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "daemon")]
+pub(in crate::front) use backend::{Answer, Backend, Decision, Fault, Outgoing};
 pub(in crate::front) use forward::{plain_client, transport_fault};
 pub(crate) use gateway::Gateway;
 pub(in crate::front) use headers::is_hop_by_hop;
 pub(crate) use proxy::check_proxies;
 pub(in crate::front) use route::{check_base, is_loopback};
+#[cfg(feature = "daemon")]
+pub(in crate::front) use server::Server;

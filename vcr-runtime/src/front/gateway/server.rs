@@ -52,8 +52,7 @@ impl Server {
             let _inside = server.enter();
             Ok((TcpListener::from_std(listener)?, addr))
         };
-        let (listener, addr) =
-            bind().map_err(|error: std::io::Error| failed(&format!("listen on {listen}"), &error))?;
+        let (listener, addr) = bind().map_err(|error: std::io::Error| unbound(listen, &error))?;
         let shared = Arc::new(Shared {
             backend,
             port: addr.port(),
@@ -162,6 +161,17 @@ fn server() -> Result<&'static Handle> {
             Err(error) => Err(failed("start its runtime", &error)),
         }
     })
+}
+
+fn unbound(listen: SocketAddr, error: &std::io::Error) -> Error {
+    if error.kind() != std::io::ErrorKind::AddrInUse {
+        return failed(&format!("listen on {listen}"), error);
+    }
+    Error::new(
+        ErrorKind::Gateway,
+        format!("the gateway cannot listen on {listen}: another process listens there"),
+        "stop it, or choose another port; port 0 is any free one",
+    )
 }
 
 fn failed(action: &str, error: &dyn fmt::Display) -> Error {

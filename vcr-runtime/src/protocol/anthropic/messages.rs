@@ -20,6 +20,14 @@ impl Wire for Messages {
         NAME
     }
 
+    fn route(&self) -> &'static str {
+        ask::PATH
+    }
+
+    fn owns(&self, path: &str) -> bool {
+        request::owns(path)
+    }
+
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request::canonical(http)
     }

@@ -1,5 +1,6 @@
 use crate::json::{Json, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::common::object;
 use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
@@ -40,6 +41,14 @@ pub(crate) static GENERATE: Endpoint = Endpoint {
 impl Wire for Endpoint {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn route(&self) -> &'static str {
+        self.path
+    }
+
+    fn refusal(&self, _status: u16, code: &str, message: &str) -> Json {
+        object([("error", message.into()), ("code", code.into())]).into()
     }
 
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {

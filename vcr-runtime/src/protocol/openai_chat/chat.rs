@@ -51,6 +51,10 @@ impl Wire for OpenAiChat {
         NAME
     }
 
+    fn route(&self) -> &'static str {
+        PATH
+    }
+
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request_at(PATH, http)
     }

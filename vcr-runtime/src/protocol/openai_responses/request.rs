@@ -10,7 +10,7 @@ use super::{NAME, PROVIDER};
 /// Reads a Responses request; `None` when it is something else. `instructions` are the first message; a text as the
 /// `input` is one of the user, which is how the API reads it too.
 pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
-    let body = posted(http, "/responses")?;
+    let body = posted(http, super::ask::PATH)?;
     // A stored prompt or conversation may stand in for the input.
     let is_ours = match body.get("input") {
         Some(Json::String(_) | Json::Array(_)) => true,

@@ -31,6 +31,10 @@ impl Wire for OpenAiResponses {
         NAME
     }
 
+    fn route(&self) -> &'static str {
+        ask::PATH
+    }
+
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request::canonical(http)
     }

@@ -1,5 +1,7 @@
 //! A frozen answer as a call, and a call as a frozen answer.
 
+use std::sync::Arc;
+
 use crate::json::{Json, Object, compact};
 use crate::model::{
     Boundary, BoundaryKind, Call, CanonicalRequest, Frame, HttpHead, Raw, RawBody, RecordedRequest, ToolCall,
@@ -19,7 +21,8 @@ pub(super) fn call(
         document(response, request)
     };
     // A recording that is mended by `mode = new` keeps the request that was answered.
-    call.request = RecordedRequest::recorded(request.clone(), crate::canon::request_hash(request)).into();
+    let hash = crate::canon::request_hash(request);
+    call.request = Arc::new(RecordedRequest::recorded(request.clone(), hash));
     Ok(call)
 }
 
@@ -379,7 +382,7 @@ mod tests {
             let call = Call {
                 frames: frames.into(),
                 boundary,
-                request: RecordedRequest::recorded(live("openai-chat"), String::new()).into(),
+                request: Arc::new(RecordedRequest::recorded(live("openai-chat"), String::new())),
                 ..Call::default()
             };
             response(&call, &Providers::default()).unwrap_err()

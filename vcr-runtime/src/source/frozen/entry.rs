@@ -74,7 +74,7 @@ fn members(line: &str) -> Result<Members<'_>, JsonError> {
     let mut found = Members::default();
     let mut parser = Parser::new(line, Limits::default());
     parser.members(|parser, name| {
-        match &*name {
+        match name.as_ref() {
             "schema_version" => found.version = Some(parser.skip()?),
             "request_hash" => {
                 found.has_hash = true;
@@ -109,7 +109,7 @@ fn elements((start, text): (usize, &str), most: usize) -> Option<Vec<(usize, &st
             if elements.len() <= most {
                 elements.push((start + at, element));
             }
-            Result::<_, JsonError>::Ok(())
+            Ok::<_, JsonError>(())
         })
         .ok()?;
     (1..=most).contains(&elements.len()).then_some(elements)

@@ -3,6 +3,7 @@ use crate::config::Matching;
 use crate::json::{Json, parse};
 use crate::model::Call;
 use crate::redact::Redactor;
+use crate::source::How;
 
 fn request(text: &str) -> CanonicalRequest {
     let mut message = crate::json::Object::new();
@@ -54,7 +55,10 @@ fn take(
 ) -> Result<String, NotTaken> {
     let ask = Ask {
         request: &request(text),
-        matching: Matching::Sequential,
+        how: How {
+            matching: Matching::Sequential,
+            repeat: false,
+        },
         servable,
     };
     source
@@ -65,7 +69,7 @@ fn take(
 fn say(source: &FrozenSource, text: &str, why: NotTaken, private: bool) -> Error {
     let place = Where {
         test: "my::test",
-        filter: " test",
+        remedy: &crate::source::Remedy::Test(" test".to_owned()),
         matching: Matching::Sequential,
         private,
     };
