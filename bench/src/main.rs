@@ -1,8 +1,11 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml [ROW…]`: each budget of the project beside its floor.
 //!
 //! Machines are shared and noisy, so every row measures its floor in the same run and alternates with it; what counts is
-//! the ratio of the medians. Rows: live, unary, stream, open, gateway, record, harness. Without arguments all of them run.
+//! the ratio of the medians. Rows: live, unary, stream, open, frozen, gateway, record, daemon, harness.
+//! Without arguments all of them run. `daemon-memory` sends a million requests, and runs by name alone.
 
+mod daemon;
+mod frozen;
 mod gateway;
 mod harness;
 mod inprocess;
@@ -27,6 +30,9 @@ fn main() {
     if wants("open") {
         open::run();
     }
+    if wants("frozen") {
+        frozen::run();
+    }
     if wants("gateway") {
         gateway::run();
     }
@@ -35,5 +41,11 @@ fn main() {
     }
     if wants("harness") {
         harness::run();
+    }
+    if wants("daemon") {
+        daemon::run();
+    }
+    if wanted.iter().any(|name| name == "daemon-memory") {
+        daemon::memory();
     }
 }

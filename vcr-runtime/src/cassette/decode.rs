@@ -342,7 +342,7 @@ mod tests {
     use super::super::encode::take_document;
     use super::super::file::parser;
     use super::*;
-    use crate::json::{parse, pretty};
+    use crate::json::{compact, parse};
 
     fn wrong(text: &str) -> (String, String) {
         match take_of("t", &mut parser(text)) {
@@ -395,7 +395,7 @@ mod tests {
         let text = r#"{"trace_id":"t","protocol":"openai-chat","request_hash":"sha256:00","started_ms":0.25,"request_context":{"model":"m","provider":"p","messages":[{"role":"user","content":"hi"}],"parameters":{"temperature":null,"max_tokens":16,"stream":true,"seed":9007199254740993}},"http":{"status":200,"headers":[["content-type","text/event-stream"]]},"network_metrics":{"ttfb_ms":40.0,"total_duration_ms":190.001},"response_timeline":[{"delta_ms":40.0,"chunk":"Hel","reasoning":"r","reasoning_signature":"s","refusal":"no"},{"delta_ms":0.0,"chunk":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"z\""}}],"choice":1,"finish_reason":"tool_calls","native_finish_reason":"tool_use","native":{"x":1.50}}],"exception_boundary":{"occurred":true,"kind":"truncated","error_type":"E","message":"m","status":200,"code":"c"},"usage":{"prompt_tokens":1,"completion_tokens":3,"total_tokens":4,"details":{"cost":1.0e-07}},"template":{"id":"x"},"raw_payload":{"transcript":[{"offset_ms":1.0,"text":"a\u0000"},{"offset_ms":2.0,"base64":"//uQZAA="}]},"note":"n"}"#;
         let document = parse(text).unwrap();
         let take = take_of("t", &mut parser(text)).unwrap().take;
-        assert_eq!(pretty(&take_document(&take)), pretty(&document));
+        assert_eq!(compact(&take_document(&take)), compact(&document));
     }
 
     #[test]

@@ -129,6 +129,7 @@ pub(super) fn parser(text: &str) -> Parser<'_> {
             depth: 256,
             nodes: 50_000_000,
             unique_keys: false,
+            finite_numbers: false,
         },
     )
 }

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use super::decode::take_of;
 use super::encode::take_document;
 use super::file::{Outline, Text, outline, parser, read};
+use super::layout;
 use super::same::equal_but_for_ids_and_times;
 use super::version::{CURRENT, Compatibility};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Json, Object, parse, pretty_at};
+use crate::json::{Json, Object, parse};
 use crate::model::Take;
 
 /// How many takes a cassette keeps.
@@ -162,10 +163,7 @@ fn merge(cassette: &Path, outline: Outline<'_>, head: Head<'_>, take: &Take) -> 
     document
         .0
         .extend(outline.others.into_iter().filter(|(key, _)| !known(key)));
-    let mut text = String::with_capacity(4096);
-    pretty_at(&Json::Object(document), 0, &mut text);
-    text.push('\n');
-    Ok(text)
+    Ok(layout::file(&Json::Object(document)))
 }
 
 /// Old or new, never half: a temporary file in the same directory, synced, then renamed.
@@ -202,6 +200,7 @@ pub(crate) fn replace(target: &Path, text: &str) -> Result<()> {
 mod tests {
     use super::super::file::{Cassette, Chosen, owner};
     use super::*;
+    use crate::json::{Place, block};
     use crate::model::{Call, Frame};
 
     fn take(id: &str, text: &str) -> Take {
@@ -275,21 +274,38 @@ mod tests {
                 env!("CARGO_PKG_VERSION")
             )
         };
-        fs::write(
-            &path,
-            format!(
-                "{}\n  }},\n  \"extra\": [\n    1e+16\n  ]\n}}\n",
-                body("a", "\"a\"")
-            ),
-        )
-        .unwrap();
+        let end = "\n  },\n  \"extra\": [1e+16]\n}\n";
+        fs::write(&path, format!("{}{end}", body("a", "\"a\""))).unwrap();
         record(&path, &take("b", "x")).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&body("b", "\"a\",\n    \"b\"")), "{text}");
-        assert!(
-            text.ends_with("\n  },\n  \"extra\": [\n    1e+16\n  ]\n}\n"),
-            "{text}"
-        );
+        assert!(text.ends_with(end), "{text}");
+    }
+
+    fn a_line_a_member(document: &Json, place: Place, out: &mut String) {
+        block(document, place, out, |_, part, place, out| {
+            a_line_a_member(part, place, out);
+        });
+    }
+
+    #[test]
+    fn another_layout_is_read_and_gives_way_at_the_next_recording() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        record(&path, &take("1", "x")).unwrap();
+        let ours = fs::read_to_string(&path).unwrap();
+        // A line a member, as files were written before, and as editors do.
+        let mut theirs = String::new();
+        a_line_a_member(&parse(&ours).unwrap(), Place::default(), &mut theirs);
+        fs::write(&path, &theirs).unwrap();
+        assert_eq!(record(&path, &take("2", "x")).unwrap(), Saved::Unchanged);
+        assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
+        assert_eq!(record(&path, &take("2", "y")).unwrap(), Saved::Written);
+        let text = fs::read_to_string(&path).unwrap();
+        for chunk in ["x", "y"] {
+            let frame = format!("\n        {{\"delta_ms\": 0.0, \"chunk\": \"{chunk}\"}}\n");
+            assert!(text.contains(&frame), "{text}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 mod access;
 mod builder;
 mod completion;
+#[cfg(feature = "daemon")]
+pub mod daemon;
 #[cfg(feature = "gateway")]
 mod gateway;
 #[cfg(feature = "harness")]

@@ -12,6 +12,8 @@ pub(crate) struct Limits {
     pub(crate) nodes: usize,
     /// Refuse an object that names a key twice.
     pub(crate) unique_keys: bool,
+    /// Refuse a number beyond the range of a double.
+    pub(crate) finite_numbers: bool,
 }
 
 impl Default for Limits {
@@ -20,6 +22,7 @@ impl Default for Limits {
             depth: 128,
             nodes: usize::MAX,
             unique_keys: false,
+            finite_numbers: false,
         }
     }
 }
@@ -67,7 +70,7 @@ pub(crate) struct Parser<'a> {
     pub(super) at: usize,
     depth: usize,
     nodes: usize,
-    limits: Limits,
+    pub(super) limits: Limits,
 }
 
 pub(super) type Parsed<T> = Result<T, JsonError>;
@@ -112,6 +115,11 @@ impl<'a> Parser<'a> {
 
     pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Where in the text the parser stands, in bytes.
+    pub(crate) fn position(&self) -> usize {
+        self.at
     }
 
     /// Moves to the next byte that is no white space, and returns it.
@@ -233,7 +241,7 @@ impl<'a> Parser<'a> {
                     Parsed::Ok(())
                 })?;
                 if self.limits.unique_keys {
-                    self.unique(&object)?;
+                    self.unique(object.iter().map(|(key, _)| key.as_str()).collect())?;
                 }
                 Ok(Json::Object(object))
             }
@@ -271,6 +279,7 @@ impl<'a> Parser<'a> {
     }
 
     fn skip_members(&mut self) -> Parsed<()> {
+        let mut keys: Vec<Cow<'a, str>> = Vec::new();
         self.enter()?;
         self.white_space();
         if self.peek() == Some(b'}') {
@@ -283,12 +292,17 @@ impl<'a> Parser<'a> {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("expected a member name in quotes"));
             }
-            self.skip_string()?;
+            self.node()?;
+            if self.limits.unique_keys {
+                keys.push(self.text()?);
+            } else {
+                self.skip_string()?;
+            }
             self.colon()?;
             self.skip_value()?;
             if !self.next_or(b'}', "expected `,` or `}`")? {
                 self.depth -= 1;
-                return Ok(());
+                return self.unique(keys.iter().map(AsRef::as_ref).collect());
             }
         }
     }
@@ -314,6 +328,7 @@ impl<'a> Parser<'a> {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("expected a member name in quotes").into());
             }
+            self.node()?;
             let key = self.text()?;
             self.colon()?;
             let name = key.clone();
@@ -377,8 +392,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn unique(&self, object: &Object) -> Parsed<()> {
-        let mut keys: Vec<&str> = object.iter().map(|(key, _)| key.as_str()).collect();
+    fn unique(&self, mut keys: Vec<&str>) -> Parsed<()> {
         keys.sort_unstable();
         match keys.windows(2).find(|pair| pair[0] == pair[1]) {
             None => Ok(()),
@@ -497,6 +511,9 @@ mod tests {
         };
         assert!(parse_with("[1,2]", limits).is_ok());
         assert!(parse_with("[1,2,3]", limits).is_err());
+        // A key counts as well.
+        assert!(parse_with("{\"a\":1}", limits).is_ok() && parse_with("{\"a\":[1]}", limits).is_err());
+        assert!(Parser::new("{\"a\":[1]}", limits).skip().is_err());
         let limits = Limits {
             unique_keys: true,
             ..Limits::default()
@@ -506,6 +523,18 @@ mod tests {
             (error.path.as_str(), error.message),
             ("a.b", "the object names this key twice")
         );
+        for twice in ["{\"a\":1,\"a\":2}", "[{\"a\":1,\"\\u0061\":2}]"] {
+            let skipped = Parser::new(twice, limits).skip().unwrap_err();
+            assert_eq!(skipped.message, "the object names this key twice", "{twice}");
+            assert!(Parser::new(twice, Limits::default()).skip().is_ok());
+        }
+        let limits = Limits {
+            finite_numbers: true,
+            ..Limits::default()
+        };
+        assert!(parse_with("[1e308,-1e-999,123456789012345678901234567890]", limits).is_ok());
+        assert!(parse_with("[1e309]", limits).is_err() && parse("[1e309]").is_ok());
+        assert!(Parser::new("-1e400", limits).skip().is_err());
     }
 
     #[test]

@@ -34,8 +34,14 @@ impl<'a> Parser<'a> {
         if !good {
             return Err(self.error_at(at, "this is not a JSON number"));
         }
+        let text = &self.text[start..at];
+        // Up to 300 characters without an exponent are always in range.
+        let may_overflow = text.len() > 300 || text.contains(['e', 'E']);
+        if self.limits.finite_numbers && may_overflow && !text.parse::<f64>().is_ok_and(f64::is_finite) {
+            return Err(self.error_at(start, "this number is beyond the range of a double"));
+        }
         self.at = at;
-        Ok(&self.text[start..at])
+        Ok(text)
     }
 
     /// Moves to the next byte that is special inside a string.

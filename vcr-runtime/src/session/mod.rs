@@ -16,17 +16,15 @@ mod recorder;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
 mod tape;
-mod timeline;
 mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use exchange::{End, Exchange, HttpTurn, Pace, Playback, PlaybackBody, Recording, Upstream};
 pub use failure::{Failure, FailureCategory};
-pub(crate) use http_recorder::TRANSPORT;
-pub(crate) use play::{Played, is_streamed};
+pub(crate) use http::control_headers;
+pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};
-pub(crate) use session::{Opening, Session, Turn};
-pub(crate) use timeline::{Timeline, Told};
+pub(crate) use session::{Opening, Session, Surroundings, Turn};
 pub use verdict::Report;
 pub(crate) use verdict::{Verdict, writes};

@@ -6,11 +6,10 @@ use std::time::Instant;
 use super::breaker::{Cut, StreamBreaker, Tally};
 use super::raw;
 use super::tape::Tape;
-use super::timeline::{Timeline, Told};
 use crate::config::IncludeRaw;
 use crate::json::Json;
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, Metrics, RecordedRequest};
-use crate::protocol::{Delivery, Event, Framing, Wire, WireError};
+use crate::protocol::{Delivery, Event, Framing, Timeline, Told, Wire, WireError};
 
 /// The place of a call in the take, reserved when the call starts.
 #[derive(Clone, Copy, Debug)]
@@ -182,6 +181,9 @@ impl CallRecorder {
             raw::drop_transcript(&mut call);
         }
         call.request = Arc::new(RecordedRequest::recorded(request, hash));
+        if let (Some(wire), Some(template)) = (wired.wire, call.template.take()) {
+            call.template = Some(wire.lean(template, &call.request));
+        }
         self.tape.record(self.slot.index, call);
     }
 }
@@ -291,7 +293,7 @@ mod tests {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
-            filter: String::new(),
+            remedy: crate::source::Remedy::Test(String::new()),
         };
         let tape = Tape::open(
             path.clone(),
@@ -307,7 +309,11 @@ mod tests {
         );
         let tape = Arc::new(tape.unwrap());
         let request = CanonicalRequest::default();
-        let found = tape.find(&request, crate::config::Matching::Sequential, &|_| Ok(()));
+        let once = crate::source::How {
+            matching: crate::config::Matching::Sequential,
+            repeat: false,
+        };
+        let found = tape.find(&request, once, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };
@@ -358,7 +364,11 @@ mod tests {
                     offset_us: at,
                     bytes: format!("data: {payload}\n\n").into_bytes(),
                 });
-                payloads.push((at, payload));
+                payloads.push(raw::Payload {
+                    offset_us: at,
+                    name: None,
+                    data: payload,
+                });
             }
             let wired = Wired {
                 wire: crate::protocol::find("openai-chat"),

@@ -8,11 +8,10 @@ use std::time::Instant;
 use super::recorder::{Slot, micros};
 use crate::canon::IgnorePaths;
 use crate::cassette::{self, Head, Journal, Saved};
-use crate::config::Matching;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
 use crate::redact::Redactor;
-use crate::source::{Answer, Ask, CassetteSource, Comparison, NotTaken, Source, Where, count};
+use crate::source::{Answer, Ask, Comparison, How, NotTaken, Remedy, Source, Where, count};
 
 /// What a tape is for. `auto` is decided when the tape is opened, so it is none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,8 +28,7 @@ pub(crate) struct Label {
     pub(crate) scenario: String,
     /// The full path of the test.
     pub(crate) test: Option<String>,
-    /// What `cargo test` takes to run that test alone; for advice.
-    pub(crate) filter: String,
+    pub(crate) remedy: Remedy,
 }
 
 /// An open cassette.
@@ -84,26 +82,15 @@ pub(crate) enum Kept {
 }
 
 impl Tape {
-    /// Opens the cassette for its role: reads it, or locks it for recording.
+    /// Opens a cassette's place in a session: what is played there, and the recording, which locks the cassette at `path`.
     pub(crate) fn open(
         path: PathBuf,
         role: Role,
-        pin: Option<&str>,
+        source: Option<Box<dyn Source>>,
         label: Label,
         comparison: Comparison,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
-        let plays = match role {
-            Role::Record => false,
-            Role::Replay => true,
-            Role::New => path.exists(),
-        };
-        let source = if plays {
-            let source = CassetteSource::open(&path, pin, &label.filter, &comparison)?;
-            Some(Box::new(source) as Box<dyn Source>)
-        } else {
-            None
-        };
         let recording = match role {
             Role::Replay => None,
             Role::Record | Role::New => {
@@ -144,13 +131,13 @@ impl Tape {
     pub(crate) fn find(
         &self,
         request: &CanonicalRequest,
-        matching: Matching,
+        how: How,
         servable: &dyn Fn(&Call) -> Result<()>,
     ) -> std::result::Result<Found, NotTaken> {
         let key = self.key(request);
         let ask = Ask {
             request: key.as_ref().unwrap_or(request),
-            matching,
+            how,
             servable,
         };
         let mut state = self.state();

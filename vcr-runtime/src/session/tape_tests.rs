@@ -1,12 +1,12 @@
 use super::*;
-use crate::config::{Environment, RedactRules};
+use crate::config::{Environment, Matching, RedactRules};
 use crate::model::Frame;
 
 fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
     let label = Label {
         scenario: "s".to_owned(),
         test: None,
-        filter: String::new(),
+        remedy: Remedy::Test(String::new()),
     };
     let mut notes = Vec::new();
     let tape = Tape::open(
@@ -26,7 +26,11 @@ fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
 
 fn record(tape: &Tape, call: Call) {
     let request = CanonicalRequest::default();
-    match tape.find(&request, Matching::Sequential, &|_| Ok(())) {
+    let how = How {
+        matching: Matching::Sequential,
+        repeat: false,
+    };
+    match tape.find(&request, how, &|_| Ok(())) {
         Ok(Found::Record(slot)) => tape.record(slot.index, call),
         other => panic!("{other:?}"),
     }

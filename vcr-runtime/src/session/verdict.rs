@@ -7,6 +7,7 @@ use super::session::Session;
 use super::tape::{Kept, Role, Tape};
 use crate::config::{Matching, Mode};
 use crate::error::{Error, ErrorKind};
+use crate::observe;
 use crate::source::count;
 
 /// Recorded calls listed in a report at most; the rest is counted.
@@ -84,7 +85,10 @@ impl Session {
         for tape in &tapes {
             match tape.keep(good, self.settings().keep_transient, &mut notes) {
                 Ok(kept) => tell(tape, kept, &mut report, &mut lines),
-                Err(error) => failure = Some(failure.unwrap_or(error)),
+                Err(error) => {
+                    observe::unsaved(&tape.path, error.kind());
+                    failure = Some(failure.unwrap_or(error));
+                }
             }
         }
         notes.into_iter().for_each(|note| self.ledger().note(note));
@@ -139,7 +143,7 @@ impl Session {
     fn leftovers(&self, tapes: &[std::sync::Arc<Tape>], report: &mut Report) -> Option<Error> {
         let mut text = String::new();
         let mut all = 0;
-        let mut path = None;
+        let mut first = None;
         for tape in tapes.iter().filter(|tape| tape.role != Role::Record) {
             let Some((leftovers, source)) =
                 tape.with_source(|source| (source.leftovers(), source.path().to_owned()))
@@ -151,7 +155,7 @@ impl Session {
                 continue;
             }
             all += left.len();
-            path.get_or_insert_with(|| source.clone());
+            first.get_or_insert_with(|| (source.clone(), leftovers.unit, leftovers.remedy));
             text.push_str(&format!(
                 "\n  {:<9} {} ({} of {} unused)",
                 leftovers.noun,
@@ -169,9 +173,7 @@ impl Session {
                 text.push_str(&format!("\n    and {} more", left.len() - LISTED));
             }
         }
-        if all == 0 {
-            return None;
-        }
+        let (path, unit, remedy) = first?;
         if self.settings().allow_unused {
             report.unused = all;
             return None;
@@ -184,19 +186,25 @@ impl Session {
             ));
         }
         let test = self.test();
-        let filter = self.place.filter();
         let verb = if all == 1 { "was" } else { "were" };
+        let remedy = remedy.map_or_else(
+            || {
+                format!(
+                    "if the program is right to ask for less, record it again with {}, or set `allow_unused`",
+                    self.remedy.record()
+                )
+            },
+            str::to_owned,
+        );
         let error = Error::new(
             ErrorKind::Verdict,
             format!(
                 "{} {verb} never asked for\n  test      {test}{text}",
-                count(all, "recorded call")
+                count(all, unit)
             ),
-            format!(
-                "if the program is right to ask for less, record it again with `VCR_MODE=record cargo test{filter}`, or set `allow_unused`; if a task was to make the call, was it dropped before it ran?"
-            ),
+            format!("{remedy}; if a task was to make the call, was it dropped before it ran?"),
         );
-        Some(path.map_or(error.clone(), |path| error.at(&path)))
+        Some(error.at(&path))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::miss::{self, describe};
-use super::{Answer, Ask, Left, Leftovers, NotTaken, Source, Where};
+use super::{Answer, Ask, Left, Leftovers, NotTaken, Remedy, Source, Where};
 use crate::canon::IgnorePaths;
 use crate::cassette::{Cassette, Chosen, Journal};
 use crate::error::{Error, ErrorKind, Result};
@@ -32,17 +32,17 @@ pub(crate) struct CassetteSource {
 }
 
 impl CassetteSource {
-    /// Opens the pinned take, or the latest. `filter` is what `cargo test` takes to run the test alone; for advice.
+    /// Opens the pinned take, or the latest. `remedy` is for advice.
     ///
     /// # Errors
     /// As [`Cassette::open`]; a missing file with what to do about it.
     pub(crate) fn open(
         path: &Path,
         pin: Option<&str>,
-        filter: &str,
+        remedy: &Remedy,
         comparison: &Comparison,
     ) -> Result<Self> {
-        let cassette = open(path, pin, filter)?;
+        let cassette = open(path, pin, remedy)?;
         let trace_id = cassette.take.trace_id.clone();
         let mut cursor = Cursor::new(cassette.take, &comparison.redactor, &comparison.ignore);
         if let Some(providers) = &comparison.cross {
@@ -67,7 +67,7 @@ impl Source for CassetteSource {
     }
 
     fn take(&mut self, ask: &Ask<'_>) -> Result<Answer, NotTaken> {
-        let (index, call) = self.cursor.take(ask.request, ask.matching, ask.servable)?;
+        let (index, call) = self.cursor.take(ask.request, ask.how, ask.servable)?;
         Ok(Answer { index, call })
     }
 
@@ -82,19 +82,21 @@ impl Source for CassetteSource {
         });
         Leftovers {
             noun: "cassette",
+            unit: "recorded call",
+            remedy: None,
             all: self.cursor.len(),
             left: left.collect(),
         }
     }
 }
 
-fn open(path: &Path, pin: Option<&str>, filter: &str) -> Result<Cassette> {
+fn open(path: &Path, pin: Option<&str>, remedy: &Remedy) -> Result<Cassette> {
     let chosen = pin.map_or(Chosen::Latest, Chosen::Pinned);
     Cassette::open(path, chosen).map_err(|error| {
         if error.kind() != ErrorKind::CassetteMissing {
             return error;
         }
-        let command = format!("VCR_MODE=record cargo test{filter}");
+        let command = remedy.record();
         let journal = Journal::path_of(path);
         let (message, advice) = if journal.exists() {
             (
@@ -103,12 +105,12 @@ fn open(path: &Path, pin: Option<&str>, filter: &str) -> Result<Cassette> {
                     error.message(),
                     journal.display()
                 ),
-                format!("record it again with `{command}`, which keeps those calls in a side file"),
+                format!("record it again with {command}, which keeps those calls in a side file"),
             )
         } else {
             (
                 error.message().to_owned(),
-                format!("record it once with `{command}` and a key"),
+                format!("record it once with {command} and a key"),
             )
         };
         Error::new(ErrorKind::CassetteMissing, message, advice).at(path)

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::NotTaken;
+use super::{How, NotTaken};
 use crate::canon::{self, IgnorePaths};
 use crate::config::Matching;
 use crate::error::Error;
@@ -109,13 +109,17 @@ impl Cursor {
     pub(crate) fn take(
         &mut self,
         live: &CanonicalRequest,
-        matching: Matching,
+        how: How,
         servable: impl Fn(&Call) -> Result<(), Error>,
     ) -> Result<(usize, Arc<Call>), NotTaken> {
+        let How { matching, repeat } = how;
         let request = self.served + 1;
         let found = match matching {
-            Matching::Order => self.leftovers().next().ok_or(NotTaken::Over),
-            _ => self.equal(live).ok_or_else(|| self.why_not(live)),
+            Matching::Order => {
+                let last = self.calls.len().checked_sub(1).filter(|_| repeat);
+                self.leftovers().next().or(last).ok_or(NotTaken::Over)
+            }
+            _ => self.equal(live, repeat).ok_or_else(|| self.why_not(live)),
         }?;
         if matching == Matching::Sequential
             && let Some(waits_for) = self.order.waits_for(found, &self.taken)
@@ -125,23 +129,43 @@ impl Cursor {
                 waits_for,
             });
         }
+        // What will never be asked for again is given away, so that it is freed.
+        let kept = self.calls[found].clone().filter(|_| repeat);
         let Some(call) = self.calls[found].take() else {
-            // What is not taken is there; the index says so.
-            return Err(NotTaken::Unknown);
+            // It was taken by a request that did not want it repeated.
+            return Err(self.why_not(live));
         };
         if let Err(refusal) = servable(&call) {
             self.calls[found] = Some(call);
             return Err(NotTaken::Refused(refusal));
         }
-        self.remove(found);
-        self.taken[found] = Some(request);
+        self.calls[found] = kept;
+        if !repeat || !self.is_last(found, live) {
+            self.remove(found);
+        }
+        self.taken[found].get_or_insert(request);
         self.served = request;
         Ok((found, call))
     }
 
-    /// The first call in recorded order that is equal to the request and not taken.
-    fn equal(&self, live: &CanonicalRequest) -> Option<usize> {
-        let same = |index: &&usize| canon::same_request(&self.keys[**index], live);
+    /// Whether no other call is left that answers the request.
+    fn is_last(&self, index: usize, live: &CanonicalRequest) -> bool {
+        let queue = self.prints[index].and_then(|print| self.strict.get(&print));
+        let others = queue.into_iter().flatten().chain(&self.loose);
+        !others
+            .filter(|other| **other != index && self.taken[**other].is_none())
+            .any(|other| canon::same_request(&self.keys[*other], live))
+    }
+
+    /// The first call in recorded order that is equal to the request and not taken; where there is none and calls may
+    /// repeat, the one that was left in its place.
+    fn equal(&self, live: &CanonicalRequest, repeat: bool) -> Option<usize> {
+        self.equal_where(live, |index| self.taken[index].is_none())
+            .or_else(|| repeat.then(|| self.equal_where(live, |_| true)).flatten())
+    }
+
+    fn equal_where(&self, live: &CanonicalRequest, may: impl Fn(usize) -> bool) -> Option<usize> {
+        let same = |index: &&usize| may(**index) && canon::same_request(&self.keys[**index], live);
         let strict = self
             .strict
             .get(&canon::fingerprint(live))
@@ -149,7 +173,7 @@ impl Cursor {
         let loose = self.loose.iter().find(same);
         match (strict, loose) {
             (Some(strict), Some(loose)) => Some(*strict.min(loose)),
-            (None, None) => self.alike(live).find(|index| self.taken[*index].is_none()),
+            (None, None) => self.alike(live).find(|index| may(*index)),
             (found, None) | (None, found) => found.copied(),
         }
     }
@@ -319,9 +343,84 @@ mod tests {
         Cursor::new(take, &Redactor::none(), &IgnorePaths::default())
     }
 
+    fn once(matching: Matching) -> How {
+        How {
+            matching,
+            repeat: false,
+        }
+    }
+
+    #[test]
+    fn where_calls_may_repeat_the_last_equal_one_answers_again() {
+        for matching in [Matching::Sequential, Matching::Keyed] {
+            let mut cursor = cursor(vec![
+                call("a", Some((0, 1))),
+                call("b", Some((1, 2))),
+                call("a", Some((2, 3))),
+            ]);
+            let mut again = |text: &str, repeat: bool| {
+                let how = How { matching, repeat };
+                cursor.take(&live(text), how, |_| Ok(())).map(|(index, _)| index)
+            };
+            assert_eq!(again("a", true).unwrap(), 0);
+            assert_eq!(again("b", true).unwrap(), 1);
+            assert_eq!(again("b", true).unwrap(), 1);
+            for _ in 0..3 {
+                assert_eq!(again("a", true).unwrap(), 2);
+            }
+            // Only who asks for it gets a repetition.
+            assert!(matches!(
+                again("a", false),
+                Err(NotTaken::Exhausted {
+                    call: 0,
+                    by: 1,
+                    equal: 2
+                })
+            ));
+            assert!(matches!(again("c", true), Err(NotTaken::Unknown)));
+            assert_eq!(cursor.leftovers().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_call_written_by_hand_and_the_last_of_an_order_may_repeat_too() {
+        let mut by_hand = call("a", None);
+        Arc::make_mut(&mut by_hand.request).hash = None;
+        let mut cursor = cursor(vec![by_hand, call("b", None)]);
+        let how = |matching| How {
+            matching,
+            repeat: true,
+        };
+        for _ in 0..2 {
+            assert_eq!(
+                cursor
+                    .take(&live("a"), how(Matching::Keyed), |_| Ok(()))
+                    .unwrap()
+                    .0,
+                0
+            );
+        }
+        for _ in 0..2 {
+            assert_eq!(
+                cursor
+                    .take(&live("x"), how(Matching::Order), |_| Ok(()))
+                    .unwrap()
+                    .0,
+                1
+            );
+        }
+        // One that was given away cannot come back.
+        let mut spent = super::tests::cursor(vec![call("a", None)]);
+        take(&mut spent, "a", Matching::Keyed).unwrap();
+        assert!(matches!(
+            spent.take(&live("a"), how(Matching::Keyed), |_| Ok(())),
+            Err(NotTaken::Exhausted { .. })
+        ));
+    }
+
     fn take(cursor: &mut Cursor, text: &str, matching: Matching) -> Result<usize, NotTaken> {
         cursor
-            .take(&live(text), matching, |_| Ok(()))
+            .take(&live(text), once(matching), |_| Ok(()))
             .map(|(index, _)| index)
     }
 
@@ -417,7 +516,7 @@ mod tests {
         let mut cursor = cursor(vec![call("a", None), call("b", None)]);
         let refuse = |_: &Call| Err(Error::new(crate::ErrorKind::Miss, "no", ""));
         assert!(matches!(
-            cursor.take(&live("x"), Matching::Order, refuse),
+            cursor.take(&live("x"), once(Matching::Order), refuse),
             Err(NotTaken::Refused(_))
         ));
         assert_eq!(take(&mut cursor, "x", Matching::Order).unwrap(), 0);
@@ -439,10 +538,14 @@ mod tests {
         let mut request = live("a");
         request.parameters.push("temperature", 1_u64);
         assert!(matches!(
-            cursor.take(&request, Matching::Sequential, |_| Ok(())),
+            cursor.take(&request, once(Matching::Sequential), |_| Ok(())),
             Err(NotTaken::Unknown)
         ));
         request.parameters = parse("{\"tools\":[1]}").unwrap().as_object().cloned().unwrap();
-        assert!(cursor.take(&request, Matching::Sequential, |_| Ok(())).is_ok());
+        assert!(
+            cursor
+                .take(&request, once(Matching::Sequential), |_| Ok(()))
+                .is_ok()
+        );
     }
 }

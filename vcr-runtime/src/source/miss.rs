@@ -39,12 +39,18 @@ pub(super) fn report(
 fn advice(not_taken: &NotTaken, place: Where<'_>) -> String {
     match not_taken {
         NotTaken::Early { .. } => {
-            "if the order of these calls does not matter, set `matching = keyed` (or VCR_MATCHING=keyed)"
-                .to_owned()
+            format!(
+                "if the order of these calls does not matter, {}",
+                place.remedy.keyed()
+            )
+        }
+        NotTaken::Exhausted { .. } | NotTaken::Over if place.remedy.used_up().is_some() => {
+            place.remedy.used_up().unwrap_or_default().to_owned()
         }
         _ => format!(
-            "if the new request is right, record it: `VCR_MODE=record cargo test{0}` (all calls) or `VCR_MODE=new cargo test{0}` (only this one)",
-            place.filter
+            "if the new request is right, record it: {} (all calls) or {} (only this one)",
+            place.remedy.record(),
+            place.remedy.new_calls()
         ),
     }
 }
@@ -185,7 +191,7 @@ pub(super) fn describe(request: &RecordedRequest) -> String {
     )
 }
 
-fn describe_live(request: &CanonicalRequest) -> String {
+pub(super) fn describe_live(request: &CanonicalRequest) -> String {
     let path = request.parameters.get("path").and_then(Json::as_str);
     let text = summary(&request.model, &request.messages, path);
     let stream = if request.stream() { ", stream" } else { "" };

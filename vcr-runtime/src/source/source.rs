@@ -7,6 +7,9 @@ use std::sync::Arc;
 use crate::config::Matching;
 use crate::error::{Error, Result};
 use crate::model::{Call, CanonicalRequest};
+use crate::observe::Reason;
+
+use super::Remedy;
 
 /// One open source with the cursors of one run.
 ///
@@ -37,9 +40,17 @@ pub(crate) trait Source: Send + fmt::Debug {
 pub(crate) struct Ask<'a> {
     /// As it is compared: redacted, without the members that are ignored.
     pub(crate) request: &'a CanonicalRequest,
-    pub(crate) matching: Matching,
+    pub(crate) how: How,
     /// Whether an answer has a form in which the caller can read it. Asked before it is taken.
     pub(crate) servable: &'a dyn Fn(&Call) -> Result<()>,
+}
+
+/// How a request looks for its answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    pub(crate) matching: Matching,
+    /// Whether the last of equal answers is given again when all have been used.
+    pub(crate) repeat: bool,
 }
 
 /// What a source hands out.
@@ -66,13 +77,25 @@ pub(crate) enum NotTaken {
     Refused(Error),
 }
 
+impl NotTaken {
+    /// The same for metrics.
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            Self::Unknown => Reason::NoMatch,
+            Self::Exhausted { .. } => Reason::Consumed,
+            Self::Over => Reason::Exhausted,
+            Self::Early { .. } => Reason::OutOfOrder,
+            Self::Refused(_) => Reason::Shape,
+        }
+    }
+}
+
 /// What the report of a miss says about its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Where<'a> {
     /// The full path of the test, or of the invoker.
     pub(crate) test: &'a str,
-    /// What to append to `cargo test`.
-    pub(crate) filter: &'a str,
+    pub(crate) remedy: &'a Remedy,
     pub(crate) matching: Matching,
     /// Hide everything that comes from the request.
     pub(crate) private: bool,
@@ -83,6 +106,10 @@ pub(crate) struct Where<'a> {
 pub(crate) struct Leftovers {
     /// How people call such a source, in lower case: `cassette`.
     pub(crate) noun: &'static str,
+    /// What one answer is called: `recorded call`.
+    pub(crate) unit: &'static str,
+    /// What to do about them; `None` where recording again is the remedy.
+    pub(crate) remedy: Option<&'static str>,
     /// How many answers the source has in all.
     pub(crate) all: usize,
     pub(crate) left: Vec<Left>,

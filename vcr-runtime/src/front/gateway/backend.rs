@@ -10,7 +10,8 @@ use http::{HeaderMap, Method, StatusCode};
 
 use super::headers;
 use crate::error::{Error, ErrorKind};
-use crate::json::{Json, Object, compact};
+use crate::json::{Json, compact};
+use crate::protocol::{owner, refusal};
 use crate::session::{Playback, Recording, Upstream};
 
 /// Decides about every request that the server accepts: proper HTTP/1.1, for this address, no longer than the limit.
@@ -32,8 +33,8 @@ pub(in crate::front) trait Backend: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
 
     /// A fault in the form that callers of `path` read.
-    fn answer(&self, _path: &str, fault: &Fault) -> Answer {
-        Answer::json(fault.status, &fault.document())
+    fn answer(&self, path: &str, fault: &Fault) -> Answer {
+        refused(path, fault)
     }
 }
 
@@ -78,6 +79,21 @@ pub(in crate::front) struct Fault {
     pub(in crate::front) message: String,
 }
 
+/// A fault in the words of the protocol that the path belongs to.
+pub(in crate::front) fn refused(path: &str, fault: &Fault) -> Answer {
+    let document = match owner(path) {
+        Some(wire) => wire.refusal(fault.status.as_u16(), fault.code, &fault.message),
+        None => refusal(fault.code, &fault.message),
+    };
+    let mut answer = Answer::json(fault.status, &document);
+    if !fault.status.is_server_error() {
+        // Some SDKs ask again after a 409; the answer would be the same.
+        let again = ("x-should-retry".to_owned(), "false".to_owned());
+        answer.headers.push(again);
+    }
+    answer
+}
+
 impl Fault {
     pub(in crate::front) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -100,19 +116,6 @@ impl Fault {
     /// The upstream gave no answer, now or when it was recorded.
     pub(in crate::front) fn unreachable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_GATEWAY, "vcr_upstream_error", message)
-    }
-
-    /// An error in the shape that the providers' SDKs read a message from.
-    pub(in crate::front) fn document(&self) -> Json {
-        let mut error = Object::new();
-        error.push("type", self.code);
-        error.push("message", self.message.as_str());
-        error.push("param", Json::Null);
-        error.push("code", self.code);
-        let mut document = Object::new();
-        document.push("type", "error");
-        document.push("error", Json::Object(error));
-        Json::Object(document)
     }
 }
 

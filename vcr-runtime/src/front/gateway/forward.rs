@@ -18,6 +18,7 @@ use super::headers;
 use super::respond::{Reply, assemble};
 use super::route::is_loopback;
 use super::tee::{Forwarded, Tee};
+use crate::observe;
 use crate::session::{End, Recording, Upstream};
 
 /// Without a bound a dead host would hold a test for minutes. The caller's own time limits come first.
@@ -134,6 +135,7 @@ fn bad_gateway(upstream: &Upstream, mut tee: Tee, failure: Failure) -> Fault {
         "{} gave no answer that can be passed on ({}): {}",
         upstream.base, failure.error_type, failure.message
     );
+    observe::unreachable(failure.error_type);
     tee.end(failure.into());
     Fault::unreachable(message)
 }

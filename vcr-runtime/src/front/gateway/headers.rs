@@ -43,7 +43,9 @@ fn text(value: &HeaderValue) -> String {
 pub(super) fn for_upstream(headers: &HeaderMap) -> HeaderMap {
     let mut kept = end_to_end(headers, |name| {
         // The body was read whole and is sent with its own length; a 100 was given already.
-        matches!(name, "host" | "content-length" | "accept-encoding" | "expect") || name.starts_with("x-vcr-")
+        matches!(name, "host" | "content-length" | "accept-encoding" | "expect")
+            || name == "x-vcr"
+            || name.starts_with("x-vcr-")
     });
     // Said aloud: without the header a server may pick any coding it likes.
     kept.insert(

@@ -19,6 +19,8 @@ mod tee;
 mod tests;
 
 #[cfg(feature = "harness")]
+pub(in crate::front) use backend::refused;
+#[cfg(any(feature = "daemon", feature = "harness"))]
 pub(in crate::front) use backend::{Answer, Backend, Decision, Fault, Outgoing};
 #[cfg(feature = "harness")]
 pub(in crate::front) use encoding::Coding;
@@ -31,5 +33,5 @@ pub(crate) use proxy::check_proxies;
 #[cfg(feature = "harness")]
 pub(in crate::front) use route::split_base;
 pub(in crate::front) use route::{check_base, is_loopback};
-#[cfg(feature = "harness")]
+#[cfg(any(feature = "daemon", feature = "harness"))]
 pub(in crate::front) use server::Server;

@@ -44,8 +44,7 @@ pub(super) struct Shared {
 impl Server {
     /// Starts a server; port 0 is any free one. May be called inside or outside any runtime.
     pub(in crate::front) fn start(listen: SocketAddr, backend: Arc<dyn Backend>) -> Result<Self> {
-        let listener = std::net::TcpListener::bind(listen)
-            .map_err(|error| failed(&format!("listen on {listen}"), &error))?;
+        let listener = std::net::TcpListener::bind(listen).map_err(|error| unbound(listen, &error))?;
         Self::on(listener, backend)
     }
 
@@ -168,6 +167,17 @@ fn server() -> Result<&'static Handle> {
             Err(error) => Err(failed("start its runtime", &error)),
         }
     })
+}
+
+fn unbound(listen: SocketAddr, error: &std::io::Error) -> Error {
+    if error.kind() != std::io::ErrorKind::AddrInUse {
+        return failed(&format!("listen on {listen}"), error);
+    }
+    Error::new(
+        ErrorKind::Gateway,
+        format!("the gateway cannot listen on {listen}: another process listens there"),
+        "stop it, or choose another port; port 0 is any free one",
+    )
 }
 
 fn failed(action: &str, error: &dyn fmt::Display) -> Error {

@@ -15,7 +15,7 @@ use super::report::{HarnessReport, Leftover};
 use super::target::Target;
 use crate::config::{Environment, IncludeRaw, Key, Layer, Matching, Mode as SessionMode};
 use crate::error::Result;
-use crate::front::gateway::{Answer, Backend, Decision, Fault, as_pairs};
+use crate::front::gateway::{Answer, Backend, Decision, Fault, as_pairs, refused};
 use crate::identity::Place;
 use crate::protocol::HttpRequest;
 use crate::session::{Exchange, HttpTurn, Opening, Session, Upstream};
@@ -84,10 +84,10 @@ impl Backend for Own {
         Box::pin(async move { self.turn(head, body).await.unwrap_or_else(Decision::Refuse) })
     }
 
-    fn answer(&self, _path: &str, fault: &Fault) -> Answer {
+    fn answer(&self, path: &str, fault: &Fault) -> Answer {
         match fault.code {
             answers::UNKNOWN_PATH | answers::NOT_POST => answers::answer(fault),
-            _ => Answer::json(fault.status, &fault.document()),
+            _ => refused(path, fault),
         }
     }
 }
