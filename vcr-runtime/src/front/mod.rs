@@ -7,6 +7,8 @@ mod completion;
 pub mod daemon;
 #[cfg(feature = "gateway")]
 mod gateway;
+#[cfg(feature = "harness")]
+pub(crate) mod harness;
 mod intercept;
 mod vcr;
 

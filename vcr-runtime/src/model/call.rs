@@ -49,6 +49,13 @@ impl Call {
         renderable && recorded.is_some_and(|recorded| recorded != protocol)
     }
 
+    /// The content type of the answer.
+    pub(crate) fn content_type(&self) -> Option<&str> {
+        let headers = &self.http.as_ref()?.headers;
+        let header = headers.iter().find(|(name, _)| name == "content-type");
+        header.map(|(_, value)| value.as_str())
+    }
+
     /// The call without what only its own protocol understands. No time is lost with what goes.
     pub(crate) fn for_another_protocol(mut self) -> Self {
         let mut late = 0;
@@ -125,6 +132,9 @@ pub(crate) struct Boundary {
     pub(crate) status: Option<u16>,
     pub(crate) code: Option<String>,
 }
+
+/// The `code` of a boundary that the transport caused, as opposed to one that the provider reported.
+pub(crate) const TRANSPORT: &str = "transport";
 
 /// The kinds of section 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ mod request;
 mod usage;
 
 pub(crate) use call::{
-    Boundary, BoundaryKind, Call, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest, Take,
+    Boundary, BoundaryKind, Call, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest, TRANSPORT, Take,
 };
 pub use frame::{Frame, FunctionCall, ToolCall};
 pub(crate) use frames::{FrameIter, FrameRef, Frames};

@@ -1,6 +1,7 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
 mod alike;
+mod answered;
 mod anthropic;
 mod bedrock;
 mod common;
@@ -23,10 +24,12 @@ mod rules;
 mod sse;
 #[cfg(test)]
 mod testing;
+mod timeline;
 mod usage_slot;
 mod wire;
 
 pub(crate) use alike::{asks_alike, level};
+pub(crate) use answered::{in_array, is_streamed, recorded_delivery};
 pub(crate) use common::refusal;
 pub(crate) use custom::Providers;
 pub(crate) use delivery::Delivery;
@@ -36,4 +39,5 @@ pub(crate) use plain::plain_request;
 pub use registry::Protocol;
 pub(crate) use registry::{find, owner, provider_of, recognise};
 pub(crate) use request_body::{is_control, without_control};
+pub(crate) use timeline::{Timeline, Told};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

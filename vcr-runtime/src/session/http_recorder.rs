@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use super::breaker::Cut;
 use super::exchange::{End, Recording};
-use super::raw::Evidence;
+use super::raw::{Evidence, Payload};
 use super::recorder::{CallRecorder, Ending, Wired};
 use crate::json::{Json, parse};
-use crate::model::{HttpHead, Piece};
+use crate::model::{HttpHead, Piece, TRANSPORT};
 use crate::protocol::{Decoder, Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
 
 /// Bodies that are kept whole in memory; beyond it the call is recorded as truncated rather than the process killed.
@@ -37,7 +37,7 @@ enum Reading {
         framer: Framer,
         decoder: Option<Box<dyn Decoder>>,
         pieces: Vec<Piece>,
-        payloads: Vec<(u64, String)>,
+        payloads: Vec<Payload>,
     },
 }
 
@@ -79,7 +79,11 @@ impl HttpRecorder {
                 bytes: event.bytes,
             });
             if !event.data.is_empty() {
-                payloads.push((at_us, event.data));
+                payloads.push(Payload {
+                    offset_us: at_us,
+                    name: event.event,
+                    data: event.data,
+                });
             }
         }
         Ok(())
@@ -250,9 +254,6 @@ impl Recording for HttpRecorder {
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// The `code` of a boundary that the transport caused, as opposed to one that the provider reported.
-pub(crate) const TRANSPORT: &str = "transport";
 
 impl std::fmt::Debug for HttpRecorder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use super::exchange::{Pace, Playback, PlaybackBody};
 use super::failure::status_of;
-use super::http_recorder::TRANSPORT;
 use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
-use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody};
-use crate::protocol::{Answer, Delivery, Wire};
+use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody, TRANSPORT};
+use crate::protocol::{Answer, Delivery, Wire, in_array, is_streamed, recorded_delivery};
 
 /// A call taken from a cassette, and how to deliver it.
 #[derive(Clone, Debug)]
@@ -68,8 +67,8 @@ impl Played {
         let streamed = is_streamed(call).unwrap_or_else(|| live.stream()) && !is_http_error(call);
         let wants_stream = live.stream() || wire.is_none();
         let delivery = wire.map(|wire| Delivery::of(wire, &live.parameters));
-        let delivery = delivery.map(|asked| match delivery_of(call) {
-            Some(recorded) if recorded.is_array() => asked.answered(content_type(call)),
+        let delivery = delivery.map(|asked| match recorded_delivery(call) {
+            Some(recorded) if recorded.is_array() => asked.answered(call.content_type()),
             _ => asked,
         });
         let is_array = delivery.is_some_and(|delivery| delivery.is_array());
@@ -220,32 +219,6 @@ fn raw_body(
                 .collect(),
         ),
     }
-}
-
-/// Whether the recorded answer was a stream; `None` when the file does not say (written by hand).
-pub(crate) fn is_streamed(call: &Call) -> Option<bool> {
-    match (content_type(call), &call.raw) {
-        (Some(value), _) => Some(crate::protocol::Framing::of(Some(value)).is_some() || in_array(call)),
-        (None, Some(raw)) => Some(!matches!(raw.body, RawBody::Unary(_))),
-        (None, None) => None,
-    }
-}
-
-/// The form that the recorded request asked for.
-fn delivery_of(call: &Call) -> Option<Delivery<'static>> {
-    let wire = crate::protocol::find(call.request.protocol.as_deref()?)?;
-    Some(Delivery::of(wire, call.request.parameters.as_ref()?))
-}
-
-/// Whether the recorded answer was a stream in the form of one JSON array.
-fn in_array(call: &Call) -> bool {
-    delivery_of(call).is_some_and(|asked| asked.answered(content_type(call)).is_array())
-}
-
-fn content_type(call: &Call) -> Option<&str> {
-    let headers = &call.http.as_ref()?.headers;
-    let header = headers.iter().find(|(name, _)| name == "content-type");
-    header.map(|(_, value)| value.as_str())
 }
 
 fn is_http_error(call: &Call) -> bool {

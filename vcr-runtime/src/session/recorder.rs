@@ -6,11 +6,10 @@ use std::time::Instant;
 use super::breaker::{Cut, StreamBreaker, Tally};
 use super::raw;
 use super::tape::Tape;
-use super::timeline::{Timeline, Told};
 use crate::config::IncludeRaw;
 use crate::json::Json;
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, Metrics, RecordedRequest};
-use crate::protocol::{Delivery, Event, Framing, Wire, WireError};
+use crate::protocol::{Delivery, Event, Framing, Timeline, Told, Wire, WireError};
 
 /// The place of a call in the take, reserved when the call starts.
 #[derive(Clone, Copy, Debug)]
@@ -366,7 +365,11 @@ mod tests {
                     offset_us: at,
                     bytes: format!("data: {payload}\n\n").into_bytes(),
                 });
-                payloads.push((at, payload));
+                payloads.push(raw::Payload {
+                    offset_us: at,
+                    name: None,
+                    data: payload,
+                });
             }
             let wired = Wired {
                 wire: crate::protocol::find("openai-chat"),

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::error::Error;
 use crate::model::{Call, Frame, FrameRef, ToolCall, Usage};
-use crate::session::{Failure, Told};
+use crate::protocol::Told;
+use crate::session::Failure;
 
 /// A whole answer. Of several choices (`n > 1`) the members show the first; [`frames`](Self::frames) has all.
 #[derive(Clone, Debug, Default)]

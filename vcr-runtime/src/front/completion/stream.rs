@@ -13,7 +13,8 @@ use super::upstream::{DeltaStream, Steps};
 use super::{CallError, Completion};
 use crate::front::access::OneCall;
 use crate::model::{Call, Frame, FrameIter, Usage};
-use crate::session::{CallRecorder, Ending, Failure, Pace, Played, Timeline};
+use crate::protocol::Timeline;
+use crate::session::{CallRecorder, Ending, Failure, Pace, Played};
 
 /// The frames of an answer as they come. Also a [`Stream`] of `futures-core`.
 ///
@@ -126,7 +127,7 @@ impl CompletionStream {
         while let Some(frame) = self.next().await {
             frames.push(frame?);
         }
-        let told = crate::session::Told {
+        let told = crate::protocol::Told {
             frames,
             usage: self.usage.take(),
             error: None,

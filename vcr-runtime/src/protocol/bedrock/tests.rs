@@ -6,7 +6,7 @@ use crate::canon::equivalent;
 use crate::json::{Json, compact, parse};
 use crate::model::{Boundary, BoundaryKind, Frame, ToolCall, Usage};
 use crate::protocol::{Answer, Event, Framer, Framing, HttpRequest, Tail, Wire};
-use crate::session::{Timeline, Told};
+use crate::protocol::{Timeline, Told};
 
 use super::Converse;
 use super::content::{from_messages, to_messages};

@@ -8,7 +8,7 @@ use crate::cassette::{take_document, take_of, take_text};
 use crate::json::{Json, Limits, Parser, compact, parse};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, Frame, RecordedRequest, Take, Usage};
 use crate::protocol::{Answer, HttpRequest, Tail, Wire};
-use crate::session::{Timeline, Told};
+use crate::protocol::{Timeline, Told};
 
 fn request(path: &str, body: &str) -> Option<CanonicalRequest> {
     OpenAiEmbeddings.request(&HttpRequest {

@@ -196,7 +196,7 @@ mod tests {
         for (text, expected) in [
             (format!("{good}\n\nsecret-7Qx"), "invalid_json 3"),
             (format!("{good}\n{good}"), "duplicate_entry 2"),
-            (format!("\n\n[]\n{{"), "entry_not_an_object 3"),
+            ("\n\n[]\n{".to_owned(), "entry_not_an_object 3"),
             (String::new(), "replay_fixtures_empty "),
             (" \n\r\n".to_owned(), "replay_fixtures_empty "),
         ] {
