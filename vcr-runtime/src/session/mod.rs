@@ -16,7 +16,9 @@ mod raw;
 mod recorder;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
+mod shelf;
 mod surroundings;
+mod taking;
 mod tape;
 mod verdict;
 
