@@ -1,6 +1,7 @@
 //! `cargo vcr`: recordings of language models, outside of `cargo test`.
 
 mod args;
+mod files;
 mod serve;
 
 use std::process::ExitCode;
@@ -18,5 +19,7 @@ async fn main() -> ExitCode {
     let Cargo::Vcr(arguments) = Cargo::parse_from(words);
     match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments).await,
+        Command::Recover { path } => files::recover(&path),
+        Command::Verify { path } => files::verify(&path),
     }
 }

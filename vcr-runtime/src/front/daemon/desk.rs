@@ -119,7 +119,7 @@ impl Desk {
     ) -> HttpTurn {
         let session = call.session();
         let named = settings.scenario.is_some() || settings.filename.is_some();
-        if named && session.is_used() {
+        if named && call.is_warm() {
             let rest = if target.rest.is_empty() { "/" } else { target.rest };
             let request = HttpRequest {
                 method: head.method.as_str(),
@@ -138,8 +138,9 @@ impl Desk {
             query: head.uri.query().unwrap_or_default().to_owned(),
             body: control.body.clone(),
         };
-        let turn = tokio::task::spawn_blocking(move || cold.begin());
-        turn.await.unwrap_or_else(|error| {
+        let turn = tokio::task::spawn_blocking(move || cold.begin()).await;
+        call.warm_up();
+        turn.unwrap_or_else(|error| {
             HttpTurn::Refused(crate::error::Error::new(
                 crate::error::ErrorKind::Gateway,
                 format!("the session did not answer: {error}"),
