@@ -39,11 +39,11 @@ fn main() {
     if wants("record") {
         record::run();
     }
-    if wants("harness") {
-        harness::run();
-    }
     if wants("daemon") {
         daemon::run();
+    }
+    if wants("harness") {
+        harness::run();
     }
     if wanted.iter().any(|name| name == "daemon-memory") {
         daemon::memory();

@@ -43,9 +43,9 @@
 //! # Features
 //!
 //! `gateway` (default) brings the loopback server. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
-//! `start_paused` in the attribute. `daemon` and `harness` bring the modules of
-//! those names, `localize` the harness's messages in other languages. `tracing` and `metrics` tell those facades of
-//! calls by protocol, route and outcome, and never of what was said.
+//! `start_paused` in the attribute. `daemon` and `harness` bring the modules of those names, `localize` the harness's
+//! messages in other languages. `tracing` and `metrics` tell those facades of calls by protocol, route and outcome, and
+//! never of what was said.
 
 // Without the gateway nothing speaks HTTP, but what reads and writes it stays one piece.
 #![cfg_attr(not(feature = "gateway"), allow(dead_code, unused_imports))]
@@ -77,7 +77,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use front::daemon;
 pub use front::{
     CallError, Client, Completion, CompletionStream, Delta, InCassette, InterceptError, Reply, Request,
-    Upstream, Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
+    Upstream, Vcr, VcrBuilder, intercept, use_cassette,
 };
 #[cfg(feature = "gateway")]
 pub use front::{HttpUpstream, completion, completion_stream};
