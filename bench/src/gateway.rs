@@ -60,7 +60,7 @@ impl Body for Pieces {
     }
 }
 
-fn unary_body() -> Bytes {
+pub fn unary_body() -> Bytes {
     let text = serde_json::to_string(&prose(1, 1000)).unwrap();
     Bytes::from(format!(
         "{{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":1,\"completion_tokens\":2,\"total_tokens\":3}}}}"
@@ -111,7 +111,7 @@ async fn answer(
 }
 
 /// A server on a thread of its own.
-fn serve<F>(connection: fn(TcpStream) -> F) -> SocketAddr
+pub fn serve<F>(connection: fn(TcpStream) -> F) -> SocketAddr
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -134,13 +134,13 @@ where
     addr
 }
 
-async fn bare(stream: TcpStream) {
+pub async fn bare(stream: TcpStream) {
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service_fn(answer))
         .await;
 }
 
-async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
+pub async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(addr).await.unwrap();
     stream.set_nodelay(true).unwrap();
     let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
@@ -150,7 +150,12 @@ async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
     sender
 }
 
-async fn ask(sender: &mut SendRequest<Full<Bytes>>, addr: SocketAddr, path: &str, body: String) -> Duration {
+pub async fn ask(
+    sender: &mut SendRequest<Full<Bytes>>,
+    addr: SocketAddr,
+    path: &str,
+    body: String,
+) -> Duration {
     sender.ready().await.unwrap();
     let request = Request::post(path)
         .header("host", addr.to_string())

@@ -30,9 +30,9 @@ ready() {
 }
 
 ask() {
-    timeout 120 "$python" "$here/judge.py" "$work/asked.json" "$work/python-$1.json" &
+    timeout 300 "$python" "$here/judge.py" "$work/asked.json" "$work/python-$1.json" &
     local judge=$!
-    timeout 120 node "$work/node/judge.mjs" "$work/asked.json" "$work/node-$1.json"
+    timeout 300 node "$work/node/judge.mjs" "$work/asked.json" "$work/node-$1.json"
     wait "$judge"
 }
 

@@ -2,7 +2,9 @@
 as the provider's own, the raw layer, rendered frames) and writes down the typed result of each."""
 
 import copy
+import functools
 import json
+import ssl
 import sys
 import typing
 
@@ -17,6 +19,8 @@ from google.genai import errors, types
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
 KEY = "not-a-real-key"
+# Every client reads all certificates anew, which takes longer than everything else here; and nothing here speaks TLS.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
 
 
 def dump(value: typing.Any) -> typing.Any:

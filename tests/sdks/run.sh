@@ -31,4 +31,5 @@ cp "$here/judge.mjs" "$work/node/"
 verdict=0
 "$here/traffic.sh" "$work" || verdict=$?
 "$here/aimock.sh" "$work" || verdict=$?
+"$here/daemon.sh" "$work" || verdict=$?
 exit "$verdict"

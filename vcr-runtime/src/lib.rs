@@ -32,6 +32,7 @@
 //! | `daemon` | the same for programs in any language: what `cargo vcr serve` runs (feature `daemon`) |
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
 //! | [`summary`](fn@summary) | a cassette in a few lines |
+//! | `harness` | a server outside a test that records and replays (feature `harness`) |
 //!
 //! # Modes
 //!
@@ -42,8 +43,9 @@
 //! # Features
 //!
 //! `gateway` (default) brings the loopback server. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
-//! `start_paused` in the attribute. `daemon` brings the module of that name. `tracing` and `metrics` tell those facades of
-//! calls by protocol, route and outcome, and never of what was said.
+//! `start_paused` in the attribute. `daemon` and `harness` bring the modules of those names, `localize` the harness's
+//! messages in other languages. `tracing` and `metrics` tell those facades of calls by protocol, route and outcome, and
+//! never of what was said.
 
 // Without the gateway nothing speaks HTTP, but what reads and writes it stays one piece.
 #![cfg_attr(not(feature = "gateway"), allow(dead_code, unused_imports))]
@@ -55,6 +57,8 @@ mod cassette;
 mod config;
 mod error;
 mod front;
+#[cfg(feature = "harness")]
+pub mod harness;
 mod identity;
 mod json;
 mod model;
@@ -73,7 +77,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use front::daemon;
 pub use front::{
     CallError, Client, Completion, CompletionStream, Delta, InCassette, InterceptError, Reply, Request,
-    Upstream, Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
+    Upstream, Vcr, VcrBuilder, intercept, use_cassette,
 };
 #[cfg(feature = "gateway")]
 pub use front::{HttpUpstream, completion, completion_stream};
@@ -88,6 +92,6 @@ pub use vcr_macros::{test, vcr_test};
 pub use verify::{Difference, DifferenceKind, verify, verify_ignoring};
 
 /// Compiles the examples of the README.
-#[cfg(all(doctest, feature = "gateway"))]
+#[cfg(all(doctest, feature = "harness"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

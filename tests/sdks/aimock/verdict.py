@@ -88,9 +88,9 @@ def main():
             cells.setdefault(kind, {}).setdefault(group, []).append(cell)
     lines += [f"{name}: the departure is none any more" for name in sorted(departures.keys() - used)]
     groups = list(dict.fromkeys(case["group"] for case in cases))
-    print(f"{'heard by ' + ' and '.join(results):22}" + "".join(f"{group:18}" for group in groups))
+    print(f"{'heard by ' + ' and '.join(results):26}" + "".join(f"{group:18}" for group in groups))
     for kind, row in cells.items():
-        print(f"{kind:22}" + "".join(f"{' '.join(dict.fromkeys(row.get(group, ['-']))):18}" for group in groups))
+        print(f"{kind:26}" + "".join(f"{' '.join(dict.fromkeys(row.get(group, ['-']))):18}" for group in groups))
     for line in lines:
         print(line)
     print(f"{len(cases)} questions in {len(results)} languages, {len(lines)} differences")

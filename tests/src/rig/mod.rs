@@ -152,10 +152,10 @@ pub async fn refused(builder: VcrBuilder) -> Error {
             let verdict = complaint(vcr).await;
             assert_eq!(
                 verdict.kind(),
-                fault.0.kind(),
+                fault.kind(),
                 "the verdict is another one: {verdict}"
             );
-            fault.0
+            fault
         }
         Ok(_) => complaint(vcr).await,
         Err(error) => panic!("refused with another error: {error:?}"),

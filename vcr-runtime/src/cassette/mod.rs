@@ -21,6 +21,8 @@ pub(crate) use file::{Cassette, Chosen, holds, owner};
 pub(crate) use journal::Journal;
 #[cfg(test)]
 pub(crate) use layout::take as take_text;
-pub(crate) use save::{Head, Saved, save, side_path};
+#[cfg(feature = "harness")]
+pub(crate) use save::replace;
+pub(crate) use save::{Head, Saved, interrupted_path, save, side_path, sweep};
 pub use summary::{CallSummary, Summary, summary};
 pub(crate) use whole::Whole;

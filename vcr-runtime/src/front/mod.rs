@@ -7,6 +7,8 @@ mod completion;
 pub mod daemon;
 #[cfg(feature = "gateway")]
 mod gateway;
+#[cfg(feature = "harness")]
+pub(crate) mod harness;
 mod intercept;
 mod vcr;
 
@@ -14,5 +16,5 @@ pub use builder::{VcrBuilder, use_cassette};
 pub use completion::{CallError, Client, Completion, CompletionStream, Delta, Reply, Request, Upstream};
 #[cfg(feature = "gateway")]
 pub use completion::{HttpUpstream, completion, completion_stream};
-pub use intercept::{InterceptError, VcrFault, intercept};
+pub use intercept::{InterceptError, intercept};
 pub use vcr::{InCassette, Vcr};

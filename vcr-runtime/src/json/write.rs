@@ -99,6 +99,18 @@ pub(crate) fn fitted(document: &Json, place: Place, out: &mut String) {
     }
 }
 
+/// Appends a document with every member on a line of its own; its first line stands at nesting `depth` already.
+#[cfg(feature = "harness")]
+pub(crate) fn pretty_at(document: &Json, depth: usize, out: &mut String) {
+    let place = Place {
+        depth,
+        column: 2 * depth,
+    };
+    block(document, place, out, |_, part, place, out| {
+        pretty_at(part, place.depth, out);
+    });
+}
+
 /// Appends an object or a list one member a line, each as `part` writes it by its name (empty in a list) and place.
 pub(crate) fn block(
     document: &Json,

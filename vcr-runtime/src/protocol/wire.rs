@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::common::refusal;
 use super::neutral::{Ask, Unsayable};
+use super::rules::Rules;
 use crate::json::{Json, Object};
 use crate::model::{Boundary, CanonicalRequest, Frame, RecordedRequest, Usage};
 
@@ -196,6 +197,11 @@ pub(crate) trait Wire: Sync + Send {
     /// Whether a streamed answer can be rendered from frames. Where it cannot, its raw layer is always kept.
     fn renders_streams(&self) -> bool {
         true
+    }
+
+    /// The table that streamed payloads can be read by without the protocol's own decoder.
+    fn rules(&self) -> Option<&'static Rules> {
+        None
     }
 
     /// A decoder for one streamed answer.

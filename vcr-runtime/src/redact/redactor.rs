@@ -106,8 +106,14 @@ impl Redactor {
             .collect()
     }
 
+    /// Whether a header of this name, in lower case, carries a credential.
+    #[cfg(feature = "harness")]
+    pub(crate) fn is_credential(name: &str) -> bool {
+        is_credential_header(name)
+    }
+
     /// The query of a URL, without `?`.
-    fn query(&self, query: &str) -> String {
+    pub(crate) fn query(&self, query: &str) -> String {
         query
             .split('&')
             .map(|pair| match pair.split_once('=') {

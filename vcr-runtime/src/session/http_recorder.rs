@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::breaker::Cut;
 use super::exchange::{End, Recording};
-use super::raw::Evidence;
+use super::raw::{Evidence, Payload};
 use super::recorder::{CallRecorder, Ending, Wired};
 use crate::json::{Json, parse};
 use crate::model::{HttpHead, Piece, TRANSPORT};
@@ -37,7 +37,7 @@ enum Reading {
         framer: Framer,
         decoder: Option<Box<dyn Decoder>>,
         pieces: Vec<Piece>,
-        payloads: Vec<(u64, String)>,
+        payloads: Vec<Payload>,
     },
 }
 
@@ -79,7 +79,11 @@ impl HttpRecorder {
                 bytes: event.bytes,
             });
             if !event.data.is_empty() {
-                payloads.push((at_us, event.data));
+                payloads.push(Payload {
+                    offset_us: at_us,
+                    name: event.event,
+                    data: event.data,
+                });
             }
         }
         Ok(())

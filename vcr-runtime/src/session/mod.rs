@@ -15,6 +15,8 @@ mod raw;
 mod recorder;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
+mod shelf;
+mod taking;
 mod tape;
 mod verdict;
 

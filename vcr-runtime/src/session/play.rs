@@ -60,6 +60,7 @@ impl Played {
                 head: HttpHead::default(),
                 body,
                 abort: true,
+                end: total,
                 pace: self.pace(1),
             };
         }
@@ -93,6 +94,7 @@ impl Played {
         Playback {
             head,
             abort: breaks_off(call),
+            end: total,
             pace: self.pace(steps),
             body,
         }
@@ -122,7 +124,8 @@ impl Played {
             sum += frame.delta_us;
             due.push(Duration::from_micros(sum));
         }
-        let at = |index: usize| due.get(index).or(due.last()).copied().unwrap_or_default();
+        let last = due.last().copied().unwrap_or_default();
+        let at = |index: usize| due.get(index).copied().unwrap_or(last);
         let mut pieces: Vec<(Duration, Vec<u8>)> = delivery
             .wire()
             .render_stream(&answer)
@@ -134,7 +137,7 @@ impl Played {
             .collect();
         let trailer = delivery.trailer(pieces.len(), template);
         if call.boundary.is_none() && !trailer.is_empty() {
-            pieces.push((at(usize::MAX), trailer.as_bytes().to_vec()));
+            pieces.push((last.max(total), trailer.as_bytes().to_vec()));
         }
         PlaybackBody::Pieces(pieces)
     }
@@ -195,7 +198,7 @@ fn raw_body(
                 .collect();
             let trailer = delivery.trailer(chunks.len(), template);
             if !trailer.is_empty() {
-                pieces.push((at(usize::MAX), trailer.as_bytes().to_vec()));
+                pieces.push((at(usize::MAX).max(total), trailer.as_bytes().to_vec()));
             }
             PlaybackBody::Pieces(pieces)
         }

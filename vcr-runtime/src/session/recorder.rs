@@ -293,6 +293,7 @@ mod tests {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
+            made_of: None,
             remedy: crate::source::Remedy::Test(String::new()),
         };
         let tape = Tape::open(
@@ -313,7 +314,7 @@ mod tests {
             matching: crate::config::Matching::Sequential,
             repeat: false,
         };
-        let found = tape.find(&request, once, &|_| Ok(()));
+        let found = tape.find(&request, once, 0.0, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };
@@ -364,7 +365,11 @@ mod tests {
                     offset_us: at,
                     bytes: format!("data: {payload}\n\n").into_bytes(),
                 });
-                payloads.push((at, payload));
+                payloads.push(raw::Payload {
+                    offset_us: at,
+                    name: None,
+                    data: payload,
+                });
             }
             let wired = Wired {
                 wire: crate::protocol::find("openai-chat"),

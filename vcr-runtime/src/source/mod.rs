@@ -8,6 +8,8 @@ mod project;
 mod remedy;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod source;
+#[cfg(feature = "harness")]
+pub(crate) mod spycatcher;
 
 pub(crate) use cassette::{CassetteSource, Comparison};
 pub(crate) use frozen::FrozenSource;

@@ -44,11 +44,25 @@ pub(super) fn told(call: &Call, providers: &Providers) -> Option<Told> {
         let framed = items.iter().map(|item| wire.frame(item).into_bytes());
         return Some(streamed(call, wire, framed));
     }
+    Some(of_body(wire, status, &body))
+}
+
+/// What a unary body says.
+pub(super) fn of_body(wire: &dyn Wire, status: u16, body: &Json) -> Told {
     let mut events = Vec::new();
-    wire.unary(status, &body, &mut events);
+    wire.unary(status, body, &mut events);
     let mut timeline = Timeline::unary();
     timeline.push(0, events);
-    Some(timeline.finish())
+    timeline.finish()
+}
+
+/// What the events of a stream say.
+pub(super) fn decoded(wire: &dyn Wire, events: impl Iterator<Item = WireEvent>) -> Told {
+    let mut reading = Reading::new(wire);
+    for event in events {
+        reading.take(&mut vec![event]);
+    }
+    reading.timeline.finish()
 }
 
 fn asks_for_stream(call: &Call) -> bool {
@@ -62,10 +76,7 @@ fn streamed(call: &Call, wire: &dyn Wire, pieces: impl Iterator<Item = Vec<u8>>)
     let framing = wire
         .framing(content_type)
         .or_else(|| wire.framing(Some(wire.stream_content_type())));
-    let mut reading = Reading {
-        decoder: wire.decoder(),
-        timeline: Timeline::new(0),
-    };
+    let mut reading = Reading::new(wire);
     let mut events = Vec::new();
     let mut framer = Framer::new(framing.unwrap_or(Framing::Opaque));
     for piece in pieces {
@@ -83,6 +94,13 @@ struct Reading {
 }
 
 impl Reading {
+    fn new(wire: &dyn Wire) -> Self {
+        Self {
+            decoder: wire.decoder(),
+            timeline: Timeline::new(0),
+        }
+    }
+
     fn take(&mut self, events: &mut Vec<WireEvent>) {
         for event in events.drain(..) {
             let mut said: Vec<Event> = Vec::new();

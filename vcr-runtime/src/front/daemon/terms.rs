@@ -18,6 +18,7 @@ pub(super) const NOWHERE: Place<'static> = Place {
     package: "unknown_invoker",
     module_path: "",
     function: "",
+    made_of: None,
     manifest_dir: ".",
 };
 

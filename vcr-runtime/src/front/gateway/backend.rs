@@ -34,17 +34,7 @@ pub(in crate::front) trait Backend: Send + Sync {
 
     /// A fault in the form that callers of `path` read.
     fn answer(&self, path: &str, fault: &Fault) -> Answer {
-        let document = match owner(path) {
-            Some(wire) => wire.refusal(fault.status.as_u16(), fault.code, &fault.message),
-            None => refusal(fault.code, &fault.message),
-        };
-        let mut answer = Answer::json(fault.status, &document);
-        if !fault.status.is_server_error() {
-            // Some SDKs ask again after a 409; the answer would be the same.
-            let again = ("x-should-retry".to_owned(), "false".to_owned());
-            answer.headers.push(again);
-        }
-        answer
+        refused(path, fault)
     }
 }
 
@@ -87,6 +77,21 @@ pub(in crate::front) struct Fault {
     pub(in crate::front) code: &'static str,
     /// For people.
     pub(in crate::front) message: String,
+}
+
+/// A fault in the words of the protocol that the path belongs to.
+pub(in crate::front) fn refused(path: &str, fault: &Fault) -> Answer {
+    let document = match owner(path) {
+        Some(wire) => wire.refusal(fault.status.as_u16(), fault.code, &fault.message),
+        None => refusal(fault.code, &fault.message),
+    };
+    let mut answer = Answer::json(fault.status, &document);
+    if !fault.status.is_server_error() {
+        // Some SDKs ask again after a 409; the answer would be the same.
+        let again = ("x-should-retry".to_owned(), "false".to_owned());
+        answer.headers.push(again);
+    }
+    answer
 }
 
 impl Fault {

@@ -19,7 +19,7 @@ pub(in crate::front) fn is_hop_by_hop(name: &str) -> bool {
 }
 
 /// The names that `connection` headers declare to be hop-by-hop as well, in lower case.
-pub(super) fn named_by_connection<'a>(values: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(in crate::front) fn named_by_connection<'a>(values: impl Iterator<Item = &'a str>) -> Vec<String> {
     values
         .flat_map(|value| value.split(','))
         .map(|name| name.trim().to_ascii_lowercase())
@@ -28,7 +28,7 @@ pub(super) fn named_by_connection<'a>(values: impl Iterator<Item = &'a str>) -> 
 }
 
 /// The caller's headers as the session sees them: names in lower case, values as text.
-pub(super) fn as_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+pub(in crate::front) fn as_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), text(value)))

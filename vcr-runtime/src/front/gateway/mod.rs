@@ -18,12 +18,20 @@ mod tee;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "daemon")]
+#[cfg(feature = "harness")]
+pub(in crate::front) use backend::refused;
+#[cfg(any(feature = "daemon", feature = "harness"))]
 pub(in crate::front) use backend::{Answer, Backend, Decision, Fault, Outgoing};
+#[cfg(feature = "harness")]
+pub(in crate::front) use encoding::Coding;
 pub(in crate::front) use forward::{plain_client, transport_fault};
 pub(crate) use gateway::Gateway;
 pub(in crate::front) use headers::is_hop_by_hop;
+#[cfg(feature = "harness")]
+pub(in crate::front) use headers::{as_pairs, named_by_connection};
 pub(crate) use proxy::check_proxies;
+#[cfg(feature = "harness")]
+pub(in crate::front) use route::split_base;
 pub(in crate::front) use route::{check_base, is_loopback};
-#[cfg(feature = "daemon")]
+#[cfg(any(feature = "daemon", feature = "harness"))]
 pub(in crate::front) use server::Server;

@@ -44,15 +44,21 @@ pub(super) struct Shared {
 impl Server {
     /// Starts a server; port 0 is any free one. May be called inside or outside any runtime.
     pub(in crate::front) fn start(listen: SocketAddr, backend: Arc<dyn Backend>) -> Result<Self> {
+        let listener = std::net::TcpListener::bind(listen).map_err(|error| unbound(listen, &error))?;
+        Self::on(listener, backend)
+    }
+
+    /// Starts a server on an address that is bound already.
+    pub(in crate::front) fn on(listener: std::net::TcpListener, backend: Arc<dyn Backend>) -> Result<Self> {
         let server = server()?;
-        let bind = || {
-            let listener = std::net::TcpListener::bind(listen)?;
+        let hand_over = || {
             listener.set_nonblocking(true)?;
             let addr = listener.local_addr()?;
             let _inside = server.enter();
             Ok((TcpListener::from_std(listener)?, addr))
         };
-        let (listener, addr) = bind().map_err(|error: std::io::Error| unbound(listen, &error))?;
+        let (listener, addr) =
+            hand_over().map_err(|error: std::io::Error| failed("use its address", &error))?;
         let shared = Arc::new(Shared {
             backend,
             port: addr.port(),

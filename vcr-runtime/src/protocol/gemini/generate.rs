@@ -2,9 +2,11 @@ use crate::json::{Json, Object, compact};
 use crate::model::CanonicalRequest;
 use crate::protocol::common::object;
 use crate::protocol::neutral::{Ask, Unsayable};
+use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ChunkDecoder;
+use super::words::RULES;
 use super::{ask, assemble, neutral, render, request, unary};
 
 /// The name in cassettes.
@@ -63,6 +65,10 @@ impl Wire for Gemini {
 
     fn in_array(&self, parameters: &Object) -> bool {
         request::in_array(parameters)
+    }
+
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(&RULES)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -2,9 +2,11 @@ use crate::json::{Json, compact};
 use crate::model::CanonicalRequest;
 use crate::protocol::common::object;
 use crate::protocol::neutral::{Ask, Unsayable};
+use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::LineDecoder;
+use super::words::RULES;
 use super::{ask, assemble, neutral, render, request, unary};
 
 pub(super) const PROVIDER: &str = "ollama";
@@ -75,6 +77,10 @@ impl Wire for Endpoint {
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
         Framing::of(content_type).filter(|framing| *framing == Framing::Ndjson)
+    }
+
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(&RULES)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

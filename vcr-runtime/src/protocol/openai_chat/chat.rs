@@ -77,6 +77,10 @@ impl Wire for OpenAiChat {
         essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)
     }
 
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(&RULES)
+    }
+
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::new(ChatDecoder::new(&RULES).with_named_errors())
     }

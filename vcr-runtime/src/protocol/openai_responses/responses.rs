@@ -57,6 +57,10 @@ impl Wire for OpenAiResponses {
         essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)
     }
 
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(rules())
+    }
+
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::new(ResponsesDecoder::new())
     }
