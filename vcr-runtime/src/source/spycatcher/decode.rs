@@ -347,7 +347,7 @@ mod tests {
             ),
             (
                 r#"{"format_version":1,"interactions":[{"request":{"method":"POST","path":"/","body":[01]}}]}"#,
-                "expected a byte",
+                "not a JSON number",
             ),
             (
                 r#"{"format_version":1,"interactions":[{"response":{"kind":"odd","status":200}}]}"#,
