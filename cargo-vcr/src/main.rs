@@ -2,6 +2,7 @@
 
 mod args;
 mod files;
+mod frozen;
 mod serve;
 
 use std::process::ExitCode;
@@ -21,5 +22,8 @@ async fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(*arguments).await,
         Command::Recover { path } => files::recover(&path),
         Command::Verify { path } => files::verify(&path),
+        Command::Freeze { cassette, frozen } => frozen::freeze(&cassette, &frozen),
+        Command::Thaw { frozen, cassette } => frozen::thaw(&frozen, &cassette),
+        Command::Probe { frozen } => frozen::probe(&frozen),
     }
 }

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod files;
+mod frozen;
 mod observed;
 mod protocols;
 mod seed;
