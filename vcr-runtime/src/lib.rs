@@ -85,7 +85,8 @@ pub use model::{Frame, FunctionCall, ToolCall, Usage};
 pub use protocol::{Protocol, resolve};
 pub use scope::Scoped;
 pub use session::{
-    ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Report, StreamBreaker, TokenQuota,
+    ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Recovered, Report, StreamBreaker,
+    TokenQuota, recover,
 };
 pub use source::{FrozenSnapshot, freeze, frozen_request_hash, probe_frozen, thaw};
 pub use vcr_macros::{test, vcr_test};
