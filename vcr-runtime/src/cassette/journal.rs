@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::decode::call_of;
 use super::encode::call_members;
 use super::file::parser;
+use super::save::sweep;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact, parse};
 use crate::model::{Call, Take};
@@ -64,6 +65,8 @@ impl Journal {
                 // The recording that held it has just finished and removed it: start over with a new file.
                 continue;
             }
+            // Whoever saves this cassette holds its journal.
+            sweep(cassette);
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).map_err(|error| io(&error))?;
             let journal = Self {

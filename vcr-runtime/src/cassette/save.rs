@@ -194,7 +194,7 @@ const RANDOM: usize = 8;
 /// Removes the temporary files of saves that were killed half-way. What cannot be removed does no harm.
 ///
 /// The caller holds the cassette's journal, so that no save of it is under way.
-pub(crate) fn sweep(cassette: &Path) {
+pub(super) fn sweep(cassette: &Path) {
     let Some(entries) = cassette
         .parent()
         .and_then(|directory| fs::read_dir(directory).ok())
@@ -214,7 +214,8 @@ pub(crate) fn sweep(cassette: &Path) {
     }
 }
 
-/// Old or new, never half: a temporary file in the same directory, synced, then renamed.
+/// Old or new, never half: a temporary file in the same directory, synced, then renamed. `target` is `cassette`, or a file
+/// beside it.
 pub(crate) fn replace(cassette: &Path, target: &Path, text: &str) -> Result<()> {
     let directory = target.parent().unwrap_or(Path::new("."));
     let prefix = temporary_prefix(cassette);

@@ -38,15 +38,11 @@ pub(crate) enum Key {
 
 #[cfg(test)]
 impl Key {
-    pub(super) const ALL: [Self; NAMES.len()] = {
-        let mut all = [Self::Mode; NAMES.len()];
-        let mut index = 0;
-        while index < NAMES.len() {
-            all[index] = NAMES[index].key;
-            index += 1;
-        }
-        all
-    };
+    /// Those of a session, as opposed to those of a daemon.
+    pub(super) fn of_sessions() -> impl Iterator<Item = Self> {
+        let rows = NAMES.iter().filter(|names| !names.file.starts_with("serve."));
+        rows.map(|names| names.key)
+    }
 }
 
 /// How a setting is called in each place; empty where it cannot stand.

@@ -41,6 +41,8 @@ pub struct Config {
     pub invoker: Option<String>,
     /// The cassette's file name, instead of the one made from invoker and scenario.
     pub filename: Option<String>,
+    /// What answers instead of the cassette; see [`VcrBuilder::source`](crate::VcrBuilder::source).
+    pub source: Option<String>,
     /// JSON pointers into the request that matching leaves out.
     pub ignore: Vec<String>,
     /// Whether recorded calls may stay unused.
@@ -53,6 +55,8 @@ pub struct Config {
     pub keep_transient: bool,
     /// Whether a recording of one protocol answers requests of another; see [`VcrBuilder::cross`](crate::VcrBuilder::cross).
     pub cross: bool,
+    /// Whether calls that were answered may be asked for again; see [`VcrBuilder::repeat`](crate::VcrBuilder::repeat).
+    pub repeat: bool,
 }
 
 impl Default for Config {
@@ -69,12 +73,14 @@ impl Default for Config {
             scenario: None,
             invoker: None,
             filename: None,
+            source: None,
             ignore: Vec::new(),
             allow_unused: false,
             private: false,
             cut_retry_after: false,
             keep_transient: true,
             cross: false,
+            repeat: false,
         }
     }
 }
@@ -112,6 +118,8 @@ setters! {
     with_invoker(invoker: impl Into<String>) = Some(invoker.into());
     /// The cassette's file name, instead of the one made from invoker and scenario.
     with_filename(filename: impl Into<String>) = Some(filename.into());
+    /// What answers instead of the cassette, such as `frozen:answers.jsonl`.
+    with_source(source: impl Into<String>) = Some(source.into());
     /// Takes to replay instead of the latest: `trace` or `scenario:trace`.
     with_target_traces(target_traces: impl IntoIterator<Item = impl Into<String>>) =
         target_traces.into_iter().map(Into::into).collect();
@@ -128,6 +136,8 @@ setters! {
     with_keep_transient(keep_transient: bool) = keep_transient;
     /// Whether a recording of one protocol answers requests of another.
     with_cross(cross: bool) = cross;
+    /// Whether calls that were answered may be asked for again.
+    with_repeat(repeat: bool) = repeat;
 }
 
 impl Config {
@@ -165,6 +175,7 @@ impl Config {
                 .collect(),
             include_raw_payload: settings.include_raw,
             matching: settings.matching,
+            repeat: settings.repeat,
             ..Self::default()
         })
     }
@@ -200,6 +211,7 @@ impl Config {
             (Key::Scenario, &self.scenario),
             (Key::Invoker, &self.invoker),
             (Key::Filename, &self.filename),
+            (Key::Source, &self.source),
         ] {
             if let Some(text) = text {
                 layer.set(key, text);
@@ -216,6 +228,9 @@ impl Config {
         }
         if self.cross != default.cross {
             layer.set(Key::Cross, self.cross);
+        }
+        if self.repeat != default.repeat {
+            layer.set(Key::Repeat, self.repeat);
         }
         layer.set(Key::AllowUnused, self.allow_unused);
         layer.set(Key::Private, self.private);
@@ -283,15 +298,17 @@ mod tests {
             .with_scenario("s")
             .with_invoker("i")
             .with_filename("f")
+            .with_source("frozen:a.jsonl")
             .with_target_traces(["a:b"])
             .with_ignore(["/x"])
             .with_allow_unused(true)
             .with_private(true)
             .with_cut_retry_after(true)
             .with_keep_transient(false)
-            .with_cross(true);
+            .with_cross(true)
+            .with_repeat(true);
         let layer = config.layer();
-        for key in Key::ALL.into_iter().filter(|key| *key != Key::FixtureDir) {
+        for key in Key::of_sessions().filter(|key| *key != Key::FixtureDir) {
             assert!(
                 layer.entries.iter().any(|entry| entry.key == key),
                 "{key:?} cannot be set"
