@@ -98,7 +98,12 @@ impl Nested for JsonError {
 
     #[cold]
     fn below_item(self, index: usize) -> Self {
-        below(self, &format!("[{index}]"))
+        let joint = if self.path.is_empty() || self.path.starts_with('[') {
+            ""
+        } else {
+            "."
+        };
+        below(self, &format!("[{index}]{joint}"))
     }
 }
 
