@@ -98,7 +98,11 @@ impl Nested for JsonError {
 
     #[cold]
     fn below_item(self, index: usize) -> Self {
-        below(self, &format!("[{index}]"))
+        if self.path.is_empty() || self.path.starts_with('[') {
+            below(self, &format!("[{index}]"))
+        } else {
+            below(self, &format!("[{index}]."))
+        }
     }
 }
 
