@@ -32,6 +32,7 @@
 //! | `daemon` | the same for programs in any language: what `cargo vcr serve` runs (feature `daemon`) |
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
 //! | [`summary`](fn@summary) | a cassette in a few lines |
+//! | [`freeze`], [`thaw`], [`probe_frozen`] | frozen answers: a file that answers instead of a cassette, by the hash of the request |
 //! | `harness` | a server outside a test that records and replays (feature `harness`) |
 //!
 //! # Modes

@@ -139,7 +139,8 @@ impl Wire for OpenAiChat {
                 .collect();
             *members = kept;
         }
-        assemble::sorted(&body)
+        body.sort();
+        body
     }
 }
 
