@@ -366,7 +366,6 @@ mod tests {
                     bytes: format!("data: {payload}\n\n").into_bytes(),
                 });
                 payloads.push(raw::Payload {
-                    offset_us: at,
                     name: None,
                     data: payload,
                 });
