@@ -1,6 +1,7 @@
 //! What can be replayed: one trait, and the forms in which answers are kept.
 
 mod cassette;
+mod confined;
 mod cursor;
 mod frozen;
 mod miss;
