@@ -58,6 +58,7 @@ fn take(
         how: How {
             matching: Matching::Sequential,
             repeat: false,
+            session: None,
         },
         servable,
     };
