@@ -9,11 +9,13 @@ use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
 use super::ledger::Ledger;
+use super::names::{auto, pin, played};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
 use super::shelf::Shelf;
+use super::surroundings::Surroundings;
 use super::tape::{Found, Label, Role, Tape};
-use crate::canon::{self, IgnorePaths};
+use crate::canon::IgnorePaths;
 use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings, SourceName};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
@@ -21,7 +23,6 @@ use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
-use crate::redact::Redactor;
 use crate::source::{
     Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, ScriptSource, Source, Where,
 };
@@ -35,29 +36,6 @@ pub(crate) struct Opening {
     /// The attribute asked for a paused clock.
     pub(crate) start_paused: bool,
     pub(crate) breaker: Option<Arc<dyn StreamBreaker>>,
-}
-
-/// What the sessions of one project have in common.
-#[derive(Clone, Debug)]
-pub(crate) struct Surroundings {
-    pub(crate) project: Arc<ProjectFile>,
-    pub(crate) providers: Providers,
-    pub(crate) environment: &'static Environment,
-    pub(crate) redactor: Arc<Redactor>,
-}
-
-impl Surroundings {
-    /// # Errors
-    /// `Config` for a provider or a rule of redaction that cannot be used.
-    pub(crate) fn of(project: Arc<ProjectFile>) -> Result<Self> {
-        let environment = Environment::process();
-        Ok(Self {
-            providers: Providers::of(&project)?,
-            redactor: Arc::new(Redactor::new(&project.redact, environment)?),
-            environment,
-            project,
-        })
-    }
 }
 
 /// One test's session.
@@ -524,53 +502,6 @@ pub(super) fn asked(wire: Option<&'static dyn Wire>) -> Asked {
         protocol: wire.name(),
         route: wire.route(),
     })
-}
-
-/// The file that answers instead of the cassette.
-fn played(settings: &Settings, identity: &Identity) -> Option<PathBuf> {
-    let path = match settings.source.as_ref()? {
-        SourceName::Frozen { path, .. } => path,
-        SourceName::Session(files) => &files.path,
-    };
-    Some(identity.directory.join(path))
-}
-
-/// The eight digits of a call that has no scenario: those of the seed, from its messages.
-fn auto(identity: &Identity, request: Option<&CanonicalRequest>) -> String {
-    if identity.scenario.is_some() || identity.filename.is_some() {
-        return String::new();
-    }
-    let messages = request
-        .map(|request| request.messages.as_slice())
-        .unwrap_or_default();
-    let mut id = canon::auto_trace_id(Some(&identity.invoker), messages);
-    id.truncate(8);
-    id
-}
-
-/// The pinned take of a scenario. A bare trace id pins whichever cassette has it: here, if this one does.
-fn pin(settings: &Settings, scenario: &str, path: &Path) -> Result<Option<String>> {
-    let mut bare = None;
-    for pin in &settings.target_traces {
-        match &pin.scenario {
-            Some(pinned) if pinned == scenario => return Ok(Some(pin.trace.clone())),
-            Some(_) => {}
-            None => bare = bare.or(Some(&pin.trace)),
-        }
-    }
-    let Some(trace) = bare else {
-        return Ok(None);
-    };
-    // With one bare pin and one cassette the pin is meant for it; with several it belongs to the one that has it.
-    if settings.target_traces.len() == 1 || crate::cassette::holds(path, trace)? {
-        return Ok(Some(trace.clone()));
-    }
-    Ok(settings
-        .target_traces
-        .iter()
-        .filter(|pin| pin.scenario.is_none())
-        .find(|pin| crate::cassette::holds(path, &pin.trace).unwrap_or(false))
-        .map(|pin| pin.trace.clone()))
 }
 
 impl std::fmt::Debug for Session {

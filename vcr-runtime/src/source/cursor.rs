@@ -1,8 +1,8 @@
 //! Which recorded call answers a request: matching over one take, each call served once.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::by_print::ByPrint;
 use super::{How, NotTaken};
 use crate::canon::{self, IgnorePaths};
 use crate::config::Matching;
@@ -21,7 +21,7 @@ pub(crate) struct Cursor {
     /// The fingerprint of each key; `None` for calls written by hand.
     prints: Vec<Option<u64>>,
     /// Calls not yet taken, by fingerprint, in recorded order.
-    strict: HashMap<u64, VecDeque<usize>>,
+    strict: ByPrint,
     /// Calls not yet taken that were written by hand and are compared on the members they have.
     loose: Vec<usize>,
     /// What compares requests of different protocols, and the form of each key; only where they may match.
@@ -29,6 +29,8 @@ pub(crate) struct Cursor {
     order: PartialOrder,
     /// Which request, counted from 1, took each call.
     taken: Vec<Option<usize>>,
+    /// The first call that nobody has taken.
+    next: usize,
     served: usize,
 }
 
@@ -40,16 +42,17 @@ impl Cursor {
             calls: Vec::with_capacity(take.calls.len()),
             keys: Vec::with_capacity(take.calls.len()),
             prints: Vec::with_capacity(take.calls.len()),
-            strict: HashMap::with_capacity(take.calls.len()),
+            strict: ByPrint::with_capacity(take.calls.len()),
             loose: Vec::new(),
             across: None,
+            next: 0,
             served: 0,
         };
         for (index, mut call) in take.calls.into_iter().enumerate() {
             let key = key(&mut call, redactor, ignore);
             let print = canon::fingerprint_recorded(&key);
             match print {
-                Some(print) => cursor.strict.entry(print).or_default().push_back(index),
+                Some(print) => cursor.strict.push(print, index),
                 None => cursor.loose.push(index),
             }
             cursor.keys.push(key);
@@ -117,7 +120,8 @@ impl Cursor {
         let found = match matching {
             Matching::Order => {
                 let last = self.calls.len().checked_sub(1).filter(|_| repeat);
-                self.leftovers().next().or(last).ok_or(NotTaken::Over)
+                let next = (self.next < self.calls.len()).then_some(self.next);
+                next.or(last).ok_or(NotTaken::Over)
             }
             _ => self.equal(live, repeat).ok_or_else(|| self.why_not(live)),
         }?;
@@ -130,7 +134,7 @@ impl Cursor {
             });
         }
         // What will never be asked for again is given away, so that it is freed.
-        let kept = self.calls[found].clone().filter(|_| repeat);
+        let kept = self.calls[found].as_ref().filter(|_| repeat).map(Arc::clone);
         let Some(call) = self.calls[found].take() else {
             // It was taken by a request that did not want it repeated.
             return Err(self.why_not(live));
@@ -144,17 +148,20 @@ impl Cursor {
             self.remove(found);
         }
         self.taken[found].get_or_insert(request);
+        while self.taken.get(self.next).is_some_and(Option::is_some) {
+            self.next += 1;
+        }
         self.served = request;
         Ok((found, call))
     }
 
     /// Whether no other call is left that answers the request.
     fn is_last(&self, index: usize, live: &CanonicalRequest) -> bool {
-        let queue = self.prints[index].and_then(|print| self.strict.get(&print));
-        let others = queue.into_iter().flatten().chain(&self.loose);
+        let equal = self.prints[index].map(|print| self.strict.of(print));
+        let others = equal.into_iter().flatten().chain(self.loose.iter().copied());
         !others
-            .filter(|other| **other != index && self.taken[**other].is_none())
-            .any(|other| canon::same_request(&self.keys[*other], live))
+            .filter(|other| *other != index && self.taken[*other].is_none())
+            .any(|other| canon::same_request(&self.keys[other], live))
     }
 
     /// The first call in recorded order that is equal to the request and not taken; where there is none and calls may
@@ -165,16 +172,13 @@ impl Cursor {
     }
 
     fn equal_where(&self, live: &CanonicalRequest, may: impl Fn(usize) -> bool) -> Option<usize> {
-        let same = |index: &&usize| may(**index) && canon::same_request(&self.keys[**index], live);
-        let strict = self
-            .strict
-            .get(&canon::fingerprint(live))
-            .and_then(|queue| queue.iter().find(same));
-        let loose = self.loose.iter().find(same);
+        let same = |index: &usize| may(*index) && canon::same_request(&self.keys[*index], live);
+        let strict = self.strict.of(canon::fingerprint(live)).find(same);
+        let loose = self.loose.iter().copied().find(same);
         match (strict, loose) {
-            (Some(strict), Some(loose)) => Some(*strict.min(loose)),
+            (Some(strict), Some(loose)) => Some(strict.min(loose)),
             (None, None) => self.alike(live).find(|index| may(*index)),
-            (found, None) | (None, found) => found.copied(),
+            (found, None) | (None, found) => found,
         }
     }
 
@@ -209,13 +213,8 @@ impl Cursor {
     }
 
     fn remove(&mut self, index: usize) {
-        if let Some(print) = self.prints[index]
-            && let Some(queue) = self.strict.get_mut(&print)
-        {
-            // The first of equal calls almost always, so this is no search.
-            if let Some(position) = queue.iter().position(|other| *other == index) {
-                queue.remove(position);
-            }
+        if let Some(print) = self.prints[index] {
+            self.strict.remove(print, index);
         }
         if let Some(position) = self.loose.iter().position(|other| *other == index) {
             self.loose.remove(position);

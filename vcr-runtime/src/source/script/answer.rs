@@ -6,6 +6,7 @@ use super::chunk::{Block, Chunk, Failure, Reason, Tokens};
 use crate::json::Object;
 use crate::model::{Boundary, BoundaryKind, Call, HttpHead, Metrics, Usage};
 use crate::protocol::{Event, Timeline};
+use crate::source::Hang;
 
 /// How a call ends behind its chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub(super) enum Ending {
         accepted: bool,
     },
     /// Not at all, until whoever made it leaves.
-    Never,
+    Never(Hang),
 }
 
 /// What answers a call. The times of the chunks are microseconds from the call's start.
@@ -45,12 +46,12 @@ pub(super) fn call(chunks: impl IntoIterator<Item = (u64, Chunk)>, ending: Endin
         total_us: last,
     });
     match ending {
-        Ending::Never => {
+        Ending::Never(_) => {
             call.boundary = Some(boundary(
                 BoundaryKind::Cancelled,
                 "Cancelled",
                 "the call does not end",
-            ))
+            ));
         }
         Ending::Throws {
             message,
@@ -193,4 +194,103 @@ fn usage(tokens: Tokens) -> Usage {
     detail("prompt_tokens_details", "cached_tokens", tokens.cache_read);
     detail("completion_tokens_details", "reasoning_tokens", tokens.reasoning);
     usage
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::parse;
+
+    fn answer(chunks: &[&str], ending: Ending) -> Call {
+        let read = |text: &&str| Chunk::read(&parse(text).unwrap()).unwrap();
+        call((0..).step_by(10).zip(chunks.iter().map(read)), ending)
+    }
+
+    const ENDED: &str = r#"{"type":"finish","reason":{"kind":"error","failure":{"message":"slow down","code":"rate_limit","status":429,"providerRetryAfterMs":70}}}"#;
+    const TEXT: &str = r#"{"type":"text-delta","index":0,"text":"a"}"#;
+
+    #[test]
+    fn a_block_is_said_once_whether_in_pieces_or_whole() {
+        let call = answer(
+            &[
+                TEXT,
+                r#"{"type":"block-end","index":0,"block":{"type":"text","text":"a"}}"#,
+                r#"{"type":"block-end","index":1,"block":{"type":"reasoning","text":"r"}}"#,
+                r#"{"type":"block-end","index":2,"block":{"type":"image","attachment":{"id":1}}}"#,
+                r#"{"type":"tool-call-delta","index":3,"id":"t","name":"f","argumentsDelta":"{"}"#,
+                r#"{"type":"tool-call-delta","index":3,"id":"t","argumentsDelta":"}"}"#,
+                r#"{"type":"block-end","index":3,"block":{"type":"tool-call","id":"t","name":"f","arguments":"{}"}}"#,
+                r#"{"type":"usage","usage":{"inputTokens":2,"outputTokens":3,"cacheReadTokens":4,"cacheWriteTokens":5,"reasoningTokens":1}}"#,
+                r#"{"type":"finish","reason":{"kind":"max-tokens"}}"#,
+            ],
+            Ending::Said,
+        );
+        let text: String = call.frames.iter().map(|frame| frame.chunk.as_str()).collect();
+        let reasoning: String = call
+            .frames
+            .iter()
+            .filter_map(|frame| frame.reasoning.as_deref())
+            .collect();
+        assert_eq!((text.as_str(), reasoning.as_str()), ("a", "r"));
+        assert_eq!(
+            call.frames.iter().filter(|frame| frame.native.is_some()).count(),
+            1
+        );
+        let last = call.frames.last().unwrap();
+        assert_eq!(
+            (last.finish_reason.as_deref(), last.tool_calls.len()),
+            (Some("length"), 1)
+        );
+        assert_eq!(
+            (
+                last.tool_calls[0].function.name.as_str(),
+                last.tool_calls[0].function.arguments.as_str()
+            ),
+            ("f", "{}")
+        );
+        let usage = call.usage.unwrap();
+        assert_eq!(
+            (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens),
+            (11, 3, 14)
+        );
+        assert_eq!(usage.details()["prompt_tokens_details"]["cached_tokens"], 4);
+        let deltas: u64 = call.frames.iter().map(|frame| frame.delta_us).sum();
+        assert_eq!(
+            (deltas, call.metrics.unwrap().total_us, call.boundary),
+            (80, 80, None)
+        );
+    }
+
+    #[test]
+    fn a_recorded_error_is_a_status_where_nothing_was_said() {
+        let silent = answer(&[ENDED], Ending::Said);
+        let head = silent.http.unwrap();
+        assert_eq!(
+            (head.status, head.headers),
+            (429, vec![("retry-after-ms".to_owned(), "70".to_owned())])
+        );
+        let spoken = answer(&[TEXT, ENDED], Ending::Said);
+        let boundary = spoken.boundary.unwrap();
+        assert_eq!(
+            (spoken.http, boundary.kind, boundary.status),
+            (None, BoundaryKind::Error, Some(429))
+        );
+        assert_eq!(
+            (boundary.error_type.as_str(), boundary.message.as_str()),
+            ("rate_limit", "slow down")
+        );
+    }
+
+    #[test]
+    fn an_abort_and_a_missing_end_are_what_they_were() {
+        let aborted = r#"{"type":"finish","reason":{"kind":"aborted","failure":{"message":"m","code":"c"}}}"#;
+        for (chunks, kind) in [
+            (&[TEXT, aborted][..], BoundaryKind::Cancelled),
+            (&[TEXT], BoundaryKind::Truncated),
+        ] {
+            let call = answer(chunks, Ending::Said);
+            assert_eq!(call.boundary.unwrap().kind, kind);
+            assert_eq!(call.frames[0].chunk, "a");
+        }
+    }
 }

@@ -31,6 +31,9 @@ pub(super) enum Chunk {
     Finish(Reason),
 }
 
+/// Chunks with the times at which they came.
+pub(super) type Timed = Vec<(u64, Chunk)>;
+
 /// A block of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Block {

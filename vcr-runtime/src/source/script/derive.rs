@@ -1,6 +1,6 @@
 //! A session log to one entry a call.
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Timed};
 use super::fault::Fault;
 use super::log::{self, Form, Header, Row, Step};
 
@@ -67,7 +67,7 @@ impl Log {
     }
 
     /// The chunks of a call with their times in milliseconds; `None` beyond the last.
-    pub(super) fn call(&self, index: usize) -> Option<Vec<(u64, Chunk)>> {
+    pub(super) fn call(&self, index: usize) -> Option<Timed> {
         let span = self.calls.get(index)?;
         let text = self.text.get(span.from..span.to)?;
         let mut all = Vec::new();
@@ -131,7 +131,7 @@ impl Deriving {
                 if self.open.as_ref().is_some_and(|open| open.step != *step) {
                     self.boundary("another call begins")?;
                 }
-                let open = self.open.get_or_insert_with(|| Open {
+                let open = self.open.get_or_insert(Open {
                     step: *step,
                     line,
                     span: Span {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::chunk::Chunk;
+use super::chunk::Timed;
 use super::derive::Log;
 use super::fault::{Fault, unread};
 use super::overrides::{Entry, Overrides};
@@ -55,7 +55,7 @@ impl Script {
         self.written.get(&number)
     }
 
-    pub(super) fn recorded(&self, number: usize) -> Option<Vec<(u64, Chunk)>> {
+    pub(super) fn recorded(&self, number: usize) -> Option<Timed> {
         self.log.as_ref()?.call(number)
     }
 }

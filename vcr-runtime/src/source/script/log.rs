@@ -1,6 +1,6 @@
 //! One line of a session log: the header, events, and rows that pack several events.
 
-use super::chunk::{Block, Chunk, Reason, Tokens};
+use super::chunk::{Block, Chunk, Reason, Timed, Tokens};
 use super::fields::{Fields, SAFE, shown, whole};
 use crate::json::{Json, JsonError, Limits, Parser};
 
@@ -35,9 +35,9 @@ pub(super) struct Step {
 #[derive(Debug, PartialEq)]
 pub(super) enum Row {
     /// One or several chunks with their times in milliseconds.
-    Chunks(Step, Vec<(u64, Chunk)>),
+    Chunks(Step, Timed),
     /// A summary of the conversation: what the model said, where it is marked as a call of a model.
-    Summary(Option<Vec<(u64, Chunk)>>),
+    Summary(Option<Timed>),
     /// An event that says nothing about a call.
     Other,
 }
@@ -296,7 +296,7 @@ fn later(time: u64, gap: &Json) -> Option<u64> {
 }
 
 /// What the model said when it was asked for a summary, as the stream that it would have been.
-fn summary(data: &Json, time: u64) -> Result<Option<Vec<(u64, Chunk)>>, String> {
+fn summary(data: &Json, time: u64) -> Result<Option<Timed>, String> {
     let within = |problem: String| format!("has `data` that {problem}");
     let fields = Fields::of(data).map_err(within)?;
     if fields.get("llmStreamCall").and_then(Json::as_bool) != Some(true) {

@@ -174,7 +174,10 @@ mod tests {
     #[test]
     fn each_rule_names_the_place() {
         for (text, expected) in [
-            ("[", "is no JSON document: the document ends in the middle (was the file cut?) (column 2)"),
+            (
+                "[",
+                "is no JSON document: the document ends in the middle (was the file cut?) (column 2)",
+            ),
             ("1", "is neither a list of entries nor `{\"patches\": […]}`"),
             (
                 "{\"patches\":[],\"x\":1}",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::{self, Ending};
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Timed};
 use super::fill::Live;
 use super::load::{Script, load};
 use super::overrides::Entry;
@@ -68,34 +68,32 @@ impl ScriptSource {
             false => self.scripts[index].live.as_ref().and_then(Option::as_deref),
         });
         let live = Live::new(&request.messages, sessions.collect());
-        let (mut chunks, ending, ready) = self.said(slot, number, &live)?;
+        let (mut chunks, ending) = self.said(slot, number, &live)?;
         for (_, chunk) in &mut chunks {
             live.chunk(chunk)?;
         }
-        let mut call = answer::call(self.paced(chunks), ending.clone());
+        let hang = match &ending {
+            Ending::Never(hang) => Some(hang.clone()),
+            Ending::Said | Ending::Throws { .. } => None,
+        };
+        let mut call = answer::call(self.paced(chunks), ending);
         if !request.stream() {
             fail_whole(&mut call);
         }
         let hash = crate::canon::request_hash(request);
         call.request = Arc::new(RecordedRequest::recorded(request.clone(), hash));
-        let hang = (ending == Ending::Never).then_some(Hang { ready });
         Ok((call, hang))
     }
 
-    fn said(
-        &self,
-        slot: usize,
-        number: usize,
-        live: &Live<'_>,
-    ) -> Result<(Vec<(u64, Chunk)>, Ending, Option<PathBuf>), String> {
+    fn said(&self, slot: usize, number: usize, live: &Live<'_>) -> Result<(Timed, Ending), String> {
         let script = &self.scripts[slot];
         let untimed = |chunks: &[Chunk]| chunks.iter().map(|chunk| (0, chunk.clone())).collect();
         match script.written(number) {
             None => {
                 let chunks = script.recorded(number).ok_or("the log has no such call")?;
-                Ok((chunks, Ending::Said, None))
+                Ok((chunks, Ending::Said))
             }
-            Some(Entry::Chunks(chunks)) => Ok((untimed(chunks), Ending::Said, None)),
+            Some(Entry::Chunks(chunks)) => Ok((untimed(chunks), Ending::Said)),
             Some(Entry::Throw {
                 chunks,
                 message,
@@ -111,7 +109,7 @@ impl ScriptSource {
                     code,
                     accepted,
                 };
-                Ok((untimed(chunks), ending, None))
+                Ok((untimed(chunks), ending))
             }
             Some(Entry::Hang { ready_file }) => {
                 let mut ready = ready_file.clone();
@@ -127,13 +125,13 @@ impl ScriptSource {
                     index: 0,
                     text: "partial".to_owned(),
                 };
-                Ok((untimed(&[Chunk::Start, partial]), Ending::Never, ready))
+                Ok((untimed(&[Chunk::Start, partial]), Ending::Never(Hang { ready })))
             }
         }
     }
 
     /// Times in microseconds from the call's start: of the pace where there is one, else between the recorded ones.
-    fn paced(&self, chunks: Vec<(u64, Chunk)>) -> impl Iterator<Item = (u64, Chunk)> {
+    fn paced(&self, chunks: Timed) -> impl Iterator<Item = (u64, Chunk)> {
         let first = chunks.first().map_or(0, |(time, _)| *time);
         let pace = self
             .pace
@@ -183,7 +181,7 @@ impl Source for ScriptSource {
         &self.id
     }
 
-    /// By the session and its order; the request is not compared.
+    /// By the session and its order; the request is not compared, and a script that has ended is not begun again.
     fn take(&mut self, ask: &Ask<'_>) -> Result<Answer, NotTaken> {
         if !self.providers.completes(&ask.request.protocol) {
             return Err(NotTaken::Refused(report::no_completion()));
@@ -191,10 +189,7 @@ impl Source for ScriptSource {
         let session = session_of(ask);
         let slot = self.slot(&session)?;
         let script = &self.scripts[slot];
-        let mut number = script.next;
-        if ask.how.repeat {
-            number = number.min(script.len().saturating_sub(1));
-        }
+        let number = script.next;
         if number >= script.len() {
             return Err(NotTaken::Exhausted {
                 call: slot,

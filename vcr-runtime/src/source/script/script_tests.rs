@@ -49,7 +49,8 @@ fn answer(
         request,
         how: How {
             matching: Matching::Sequential,
-            repeat: false,
+            // A script that has ended is not begun again.
+            repeat: true,
             session,
         },
         servable: &|_| Ok(()),
