@@ -313,6 +313,7 @@ mod tests {
         let once = crate::source::How {
             matching: crate::config::Matching::Sequential,
             repeat: false,
+            session: None,
         };
         let found = tape.find(&request, once, 0.0, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
