@@ -3,6 +3,7 @@
 //! Machines are shared and noisy, so every row measures its floor in the same run and alternates with it; what counts is
 //! the ratio of the medians. Rows: live, unary, stream, open, gateway, record. Without arguments all of them run.
 
+mod bare;
 mod gateway;
 mod inprocess;
 mod live;
@@ -27,7 +28,7 @@ fn main() {
         open::run();
     }
     if wants("gateway") {
-        gateway::run();
+        gateway::replay();
     }
     if wants("record") {
         record::run();
