@@ -116,6 +116,8 @@ fn quote_into(text: &str, out: &mut String) {
 /// Appends `text` with the escapes that JSON requires and no others: `"`, `\`, and the controls below U+0020.
 pub(crate) fn escape_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
+    // Most texts need no escape, and those that do need room for a few.
+    out.reserve(text.len() + text.len() / 16 + 2);
     let mut written = 0;
     loop {
         let at = next_special(bytes, written);

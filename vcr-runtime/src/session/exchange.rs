@@ -129,11 +129,11 @@ impl Pace {
 
 /// What an HTTP front needs of a session.
 pub(crate) trait Exchange: Send + Sync {
-    /// Decides about one request. `headers` are the caller's, names in lower case.
+    /// Decides about one request. `control` are the caller's `x-vcr-…` headers, names in lower case.
     fn begin<'a>(
         &'a self,
         upstream: &'a Upstream,
         request: HttpRequest<'a>,
-        headers: &'a [(String, String)],
+        control: &'a [(String, String)],
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>>;
 }

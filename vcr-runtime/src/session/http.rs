@@ -6,6 +6,7 @@ use std::sync::Weak;
 
 use super::exchange::{Exchange, HttpTurn, Upstream};
 use super::http_recorder::HttpRecorder;
+use super::play::Asked;
 use super::session::{Session, Turn};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Json, Object};
@@ -17,10 +18,10 @@ impl Exchange for Weak<Session> {
         &'a self,
         upstream: &'a Upstream,
         request: HttpRequest<'a>,
-        headers: &'a [(String, String)],
+        control: &'a [(String, String)],
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
         let turn = match self.upgrade() {
-            Some(session) => session.http_turn(upstream, &request, headers),
+            Some(session) => session.http_turn(upstream, &request, control),
             None => HttpTurn::Refused(Error::new(
                 ErrorKind::Ended,
                 "a call came after its session was dropped",
@@ -36,7 +37,7 @@ impl Session {
         &self,
         upstream: &Upstream,
         http: &HttpRequest<'_>,
-        headers: &[(String, String)],
+        control: &[(String, String)],
     ) -> HttpTurn {
         let known = self.providers().recognise(&upstream.base, http);
         let (wire, mut request): (Option<&'static dyn Wire>, _) = match known {
@@ -48,19 +49,19 @@ impl Session {
         if !upstream.provider.is_empty() && !is_own {
             request.provider.clone_from(&upstream.provider);
         }
-        let live = request.clone();
-        match Self::begin(self, request, wire, &control(headers)) {
+        let asked = Asked::of(&request, wire);
+        match Self::begin(self, request, wire, &members(control)) {
             Err(error) => HttpTurn::Refused(error),
             Ok(Turn::Live) => HttpTurn::Live,
             Ok(Turn::Record(call)) => HttpTurn::Record(Box::new(HttpRecorder::new(call, wire))),
-            Ok(Turn::Replay(played)) => HttpTurn::Replay(played.http(wire, &live)),
+            Ok(Turn::Replay(played)) => HttpTurn::Replay(played.http(&asked)),
         }
     }
 }
 
 /// The `x-vcr-…` headers of a request as control members: `x-vcr-target-trace` is `vcr_target_trace`.
-fn control(headers: &[(String, String)]) -> Object {
-    headers
+fn members(control: &[(String, String)]) -> Object {
+    control
         .iter()
         .filter_map(|(name, value)| {
             let rest = name.strip_prefix("x-vcr-")?;

@@ -23,6 +23,26 @@ pub(crate) struct Played {
     pub(crate) id: String,
 }
 
+/// What of a request says how its answer is delivered, as the caller sent it.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// The form in which the caller reads a stream; `None` for a plain HTTP call.
+    delivery: Option<Delivery<'static>>,
+    stream: bool,
+    model: String,
+}
+
+impl Asked {
+    /// `wire` is the protocol that the caller speaks, `None` for a plain HTTP call.
+    pub(crate) fn of(request: &CanonicalRequest, wire: Option<&'static dyn Wire>) -> Self {
+        Self {
+            delivery: wire.map(|wire| Delivery::of(wire, &request.parameters)),
+            stream: request.stream(),
+            model: request.model.clone(),
+        }
+    }
+}
+
 impl Played {
     /// The pace of the answer, counted from now. `steps` is how many chaos draws may be needed.
     pub(crate) fn pace(&self, steps: usize) -> Pace {
@@ -39,8 +59,8 @@ impl Played {
         Pace::new(factor, extra)
     }
 
-    /// The answer over HTTP. `wire` is the protocol that the caller speaks, `None` for a plain HTTP call.
-    pub(crate) fn http(&self, wire: Option<&'static dyn Wire>, live: &CanonicalRequest) -> Playback {
+    /// The answer over HTTP.
+    pub(crate) fn http(&self, asked: &Asked) -> Playback {
         let call = &*self.call;
         let total = Duration::from_micros(call.metrics.map_or(0, |metrics| metrics.total_us));
         if is_silent(call) {
@@ -64,21 +84,20 @@ impl Played {
                 pace: self.pace(1),
             };
         }
-        let streamed = is_streamed(call).unwrap_or_else(|| live.stream()) && !is_http_error(call);
-        let wants_stream = live.stream() || wire.is_none();
-        let delivery = wire.map(|wire| Delivery::of(wire, &live.parameters));
-        let delivery = delivery.map(|asked| match delivery_of(call) {
+        let streamed = is_streamed(call).unwrap_or(asked.stream) && !is_http_error(call);
+        let wants_stream = asked.stream || asked.delivery.is_none();
+        let delivery = asked.delivery.map(|asked| match delivery_of(call) {
             Some(recorded) if recorded.is_array() => asked.answered(content_type(call)),
             _ => asked,
         });
         let is_array = delivery.is_some_and(|delivery| delivery.is_array());
         let same_form = streamed == wants_stream && (!streamed || is_array == in_array(call));
         let body = match (&call.raw, delivery) {
-            (Some(raw), _) if same_form || is_http_error(call) || wire.is_none() => {
+            (Some(raw), _) if same_form || is_http_error(call) || delivery.is_none() => {
                 raw_body(call, &raw.body, delivery, total, streamed)
             }
             (_, Some(delivery)) => {
-                self.rendered(delivery, &live.model, wants_stream && !is_http_error(call), total)
+                self.rendered(delivery, &asked.model, wants_stream && !is_http_error(call), total)
             }
             (_, None) => PlaybackBody::Whole(total, Vec::new()),
         };
@@ -353,7 +372,7 @@ mod tests {
                 settings: Arc::new(settings),
                 id: String::new(),
             };
-            let head = played.http(None, &CanonicalRequest::default()).head;
+            let head = played.http(&Asked::of(&CanonicalRequest::default(), None)).head;
             let values: Vec<&str> = head
                 .headers
                 .iter()
