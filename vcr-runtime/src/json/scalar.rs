@@ -158,6 +158,11 @@ pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
+/// Whether a text stands in a JSON string as it is.
+pub(crate) fn is_plain(text: &str) -> bool {
+    next_special(text.as_bytes(), 0) == text.len()
+}
+
 /// Without branches, so that strides of it vectorise.
 fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)

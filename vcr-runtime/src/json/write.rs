@@ -6,7 +6,7 @@ use super::scalar::next_special;
 /// The document without white space.
 pub(crate) fn compact(document: &Json) -> String {
     let mut out = String::with_capacity(128);
-    write_compact(document, &mut out);
+    compact_into(document, &mut out);
     out
 }
 
@@ -22,7 +22,8 @@ pub(crate) fn pretty(document: &Json) -> String {
     out
 }
 
-fn write_compact(document: &Json, out: &mut String) {
+/// Appends the document without white space.
+pub(crate) fn compact_into(document: &Json, out: &mut String) {
     match document {
         Json::Array(items) => {
             out.push('[');
@@ -30,7 +31,7 @@ fn write_compact(document: &Json, out: &mut String) {
                 if index > 0 {
                     out.push(',');
                 }
-                write_compact(item, out);
+                compact_into(item, out);
             }
             out.push(']');
         }
@@ -42,7 +43,7 @@ fn write_compact(document: &Json, out: &mut String) {
                 }
                 quote_into(key, out);
                 out.push(':');
-                write_compact(value, out);
+                compact_into(value, out);
             }
             out.push('}');
         }
@@ -53,7 +54,7 @@ fn write_compact(document: &Json, out: &mut String) {
 /// Appends the pretty form of `document`, whose first line stands at nesting `depth` already.
 pub(crate) fn pretty_at(document: &Json, depth: usize, out: &mut String) {
     match document {
-        Json::Array(items) if is_vector(items) => write_compact(document, out),
+        Json::Array(items) if is_vector(items) => compact_into(document, out),
         Json::Array(items) if !items.is_empty() => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {

@@ -33,5 +33,7 @@ pub(crate) use framing::Framer;
 pub use paths::resolve;
 pub(crate) use plain::plain_request;
 pub use registry::Protocol;
+#[cfg(test)]
+pub(crate) use registry::all_wires;
 pub(crate) use registry::{find, provider_of, recognise};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

@@ -105,6 +105,12 @@ pub(crate) fn find(name: &str) -> Option<&'static dyn Wire> {
     WIRES.iter().copied().find(|wire| wire.name() == name)
 }
 
+/// Every wire format, for tests of what holds of all.
+#[cfg(test)]
+pub(crate) fn all_wires() -> impl Iterator<Item = &'static dyn Wire> {
+    WIRES.iter().copied()
+}
+
 /// Whose request it is, whatever the path prefix it came under.
 pub(crate) fn recognise(http: &HttpRequest<'_>) -> Option<(&'static dyn Wire, CanonicalRequest)> {
     WIRES.iter().find_map(|wire| Some((*wire, wire.request(http)?)))

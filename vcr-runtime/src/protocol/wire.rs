@@ -195,6 +195,12 @@ pub(crate) trait Wire: Sync + Send {
     /// Events after the last frame (usage, error) name the last frame.
     fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)>;
 
+    /// Whether a frame that only continues the text of the frame before it renders to one payload, which is that one's
+    /// but for the text. A long answer is then written by the pattern of its second frame.
+    fn repeats_text(&self) -> bool {
+        false
+    }
+
     /// The usual framing of one payload, ready for the wire.
     fn frame(&self, payload: &Json) -> String;
 

@@ -15,14 +15,18 @@ mod miss;
 mod play;
 mod raw;
 mod recorder;
+mod rendered;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
+mod stencil;
 mod tape;
 mod timeline;
 mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
-pub(crate) use exchange::{End, Exchange, HttpTurn, Pace, Playback, PlaybackBody, Recording, Upstream};
+pub(crate) use exchange::{
+    End, Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
+};
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http_recorder::TRANSPORT;
 pub(crate) use play::{Played, is_streamed};

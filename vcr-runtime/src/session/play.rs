@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exchange::{Pace, Playback, PlaybackBody};
+use super::exchange::{Pace, Pieces, Playback, PlaybackBody};
 use super::failure::status_of;
 use super::http_recorder::TRANSPORT;
+use super::rendered;
 use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
@@ -96,9 +97,12 @@ impl Played {
             (Some(raw), _) if same_form || is_http_error(call) || delivery.is_none() => {
                 raw_body(call, &raw.body, delivery, total, streamed)
             }
-            (_, Some(delivery)) => {
-                self.rendered(delivery, &asked.model, wants_stream && !is_http_error(call), total)
-            }
+            (_, Some(delivery)) => self.rendered(
+                delivery,
+                &asked.model,
+                wants_stream && !is_http_error(call),
+                total,
+            ),
             (_, None) => PlaybackBody::Whole(total, Vec::new()),
         };
         let steps = match &body {
@@ -133,28 +137,7 @@ impl Played {
             let body = delivery.wire().render_unary(&answer);
             return PlaybackBody::Whole(total, compact(&body).into_bytes());
         }
-        let mut due = Vec::with_capacity(call.frames.len());
-        let mut sum = 0;
-        for frame in &call.frames {
-            sum += frame.delta_us;
-            due.push(Duration::from_micros(sum));
-        }
-        let template = call.template.as_ref();
-        let at = |index: usize| due.get(index).or(due.last()).copied().unwrap_or_default();
-        let mut pieces: Vec<(Duration, Vec<u8>)> = delivery
-            .wire()
-            .render_stream(&answer)
-            .into_iter()
-            .enumerate()
-            .map(|(place, (index, payload))| {
-                (at(index), delivery.piece(place, &payload, template).into_bytes())
-            })
-            .collect();
-        let trailer = delivery.trailer(pieces.len(), template);
-        if call.boundary.is_none() && !trailer.is_empty() {
-            pieces.push((at(usize::MAX), trailer.as_bytes().to_vec()));
-        }
-        PlaybackBody::Pieces(pieces)
+        PlaybackBody::Pieces(rendered::pieces(call, delivery, &answer))
     }
 }
 
@@ -206,14 +189,13 @@ fn raw_body(
                         .unwrap_or_default(),
                 )
             };
-            let mut pieces: Vec<_> = chunks
-                .iter()
-                .enumerate()
-                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk, template).into_bytes()))
+            let chunks = chunks.iter().enumerate();
+            let mut pieces: Pieces = chunks
+                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk, template)))
                 .collect();
-            let trailer = delivery.trailer(chunks.len(), template);
+            let trailer = delivery.trailer(pieces.len(), template);
             if !trailer.is_empty() {
-                pieces.push((at(usize::MAX), trailer.as_bytes().to_vec()));
+                pieces.push(at(usize::MAX), trailer.as_bytes());
             }
             PlaybackBody::Pieces(pieces)
         }
@@ -223,7 +205,7 @@ fn raw_body(
         (RawBody::Transcript(pieces), _) if streamed => PlaybackBody::Pieces(
             pieces
                 .iter()
-                .map(|piece| (Duration::from_micros(piece.offset_us), piece.bytes.clone()))
+                .map(|piece| (Duration::from_micros(piece.offset_us), &piece.bytes))
                 .collect(),
         ),
         (RawBody::Transcript(pieces), _) => PlaybackBody::Whole(

@@ -11,11 +11,12 @@ use bytes::Bytes;
 
 use super::flushed::Flushed;
 use super::respond::Broken;
-use crate::session::Pace;
+use crate::session::{Pace, Pieces};
 
 /// Hands out one piece, waits until it has left through the socket and the next one is due, hands out the next.
-pub(super) struct Pieces {
-    rest: IntoIter<(Duration, Vec<u8>)>,
+pub(super) struct PieceByPiece {
+    rest: Bytes,
+    cuts: IntoIter<(Duration, usize)>,
     /// Steps handed out or skipped so far.
     step: usize,
     /// `None` when nothing has to be waited for.
@@ -27,15 +28,11 @@ pub(super) struct Pieces {
     abort: bool,
 }
 
-impl Pieces {
-    pub(super) fn new(
-        pieces: Vec<(Duration, Vec<u8>)>,
-        pace: Pace,
-        abort: bool,
-        flushed: Arc<Flushed>,
-    ) -> Self {
+impl PieceByPiece {
+    pub(super) fn new(pieces: Pieces, pace: Pace, abort: bool, flushed: Arc<Flushed>) -> Self {
         Self {
-            rest: pieces.into_iter(),
+            rest: Bytes::from(pieces.bytes),
+            cuts: pieces.cuts.into_iter(),
             step: 0,
             pace: (!pace.is_immediate()).then(|| Arc::new(pace)),
             due: None,
@@ -48,16 +45,16 @@ impl Pieces {
 
     /// The body has ended in order; known with the last piece, so that its end travels in the same write.
     pub(super) fn is_over(&self) -> bool {
-        self.rest.as_slice().is_empty() && !self.abort
+        self.cuts.as_slice().is_empty() && !self.abort
     }
 
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         loop {
-            let Some((offset, piece)) = self.rest.as_slice().first() else {
+            let Some((due, length)) = self.cuts.as_slice().first() else {
                 return self.poll_end(context);
             };
-            if piece.is_empty() {
-                self.rest.next();
+            if *length == 0 {
+                self.cuts.next();
                 self.step += 1;
                 continue;
             }
@@ -66,7 +63,7 @@ impl Pieces {
                 ready!(self.flushed.poll_past(self.mark, context));
             }
             if let Some(pace) = &self.pace {
-                let (pace, step, offset) = (Arc::clone(pace), self.step, *offset);
+                let (pace, step, offset) = (Arc::clone(pace), self.step, *due);
                 let due = self
                     .due
                     .get_or_insert_with(|| Box::pin(async move { pace.until(step, offset).await }));
@@ -76,7 +73,9 @@ impl Pieces {
             self.started = true;
             self.step += 1;
             self.mark = self.flushed.count();
-            return Poll::Ready(self.rest.next().map(|(_, piece)| Ok(Bytes::from(piece))));
+            let piece = self.rest.split_to((*length).min(self.rest.len()));
+            self.cuts.next();
+            return Poll::Ready(Some(Ok(piece)));
         }
     }
 
@@ -96,14 +95,14 @@ mod tests {
     use super::*;
     use std::task::Waker;
 
-    fn pieces(texts: &[(u64, &str)]) -> Vec<(Duration, Vec<u8>)> {
+    fn pieces(texts: &[(u64, &str)]) -> Pieces {
         texts
             .iter()
-            .map(|(offset, text)| (Duration::from_millis(*offset), text.as_bytes().to_vec()))
+            .map(|(offset, text)| (Duration::from_millis(*offset), text))
             .collect()
     }
 
-    fn poll(body: &mut Pieces) -> Poll<Option<Result<Bytes, String>>> {
+    fn poll(body: &mut PieceByPiece) -> Poll<Option<Result<Bytes, String>>> {
         let mut context = Context::from_waker(Waker::noop());
         body.poll_piece(&mut context).map_err(|broken| broken.to_string())
     }
@@ -116,7 +115,7 @@ mod tests {
     fn the_next_piece_waits_until_the_one_before_has_left() {
         let flushed = Arc::new(Flushed::default());
         let all = pieces(&[(0, "a"), (0, ""), (0, "b")]);
-        let mut body = Pieces::new(all, Pace::new(0.0, vec![]), false, Arc::clone(&flushed));
+        let mut body = PieceByPiece::new(all, Pace::new(0.0, vec![]), false, Arc::clone(&flushed));
         assert_eq!(poll(&mut body), data("a"));
         assert!(poll(&mut body).is_pending());
         assert!(!body.is_over());
@@ -129,7 +128,12 @@ mod tests {
     #[test]
     fn a_break_waits_until_the_head_and_every_piece_have_left() {
         let flushed = Arc::new(Flushed::default());
-        let mut body = Pieces::new(vec![], Pace::new(0.0, vec![]), true, Arc::clone(&flushed));
+        let mut body = PieceByPiece::new(
+            Pieces::default(),
+            Pace::new(0.0, vec![]),
+            true,
+            Arc::clone(&flushed),
+        );
         assert!(!body.is_over());
         assert!(poll(&mut body).is_pending());
         flushed.note();
@@ -146,7 +150,7 @@ mod tests {
         let start = tokio::time::Instant::now();
         let pace = Pace::new(0.5, vec![Duration::from_millis(7)]);
         let all = pieces(&[(10, "a"), (400, "b"), (1000, "c")]);
-        let mut body = Pieces::new(all, pace, false, Arc::clone(&flushed));
+        let mut body = PieceByPiece::new(all, pace, false, Arc::clone(&flushed));
         let mut seen = Vec::new();
         while let Some(piece) = std::future::poll_fn(|context| body.poll_piece(context)).await {
             seen.push((start.elapsed().as_millis(), piece.unwrap()));

@@ -11,12 +11,12 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::flushed::Flushed;
 use super::headers;
-use super::pieces::Pieces;
+use super::pieces::PieceByPiece;
 use super::server::Open;
 use super::tee::Forwarded;
 use crate::error::{Error, ErrorKind};
 use crate::json::{Json, Object, compact};
-use crate::session::{Playback, PlaybackBody};
+use crate::session::{Pieces, Playback, PlaybackBody};
 
 /// Why a connection is broken on purpose. hyper drops it when a service or a body fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) struct Reply {
 
 enum Kind {
     Whole(Bytes),
-    Pieces(Pieces),
+    Pieces(PieceByPiece),
     Forwarded(Forwarded),
 }
 
@@ -61,7 +61,7 @@ impl Reply {
         Self::of(Kind::Whole(body.into()))
     }
 
-    pub(super) fn pieces(body: Pieces) -> Self {
+    pub(super) fn pieces(body: PieceByPiece) -> Self {
         Self::of(Kind::Pieces(body))
     }
 
@@ -130,18 +130,18 @@ pub(super) async fn play(playback: Playback, flushed: Arc<Flushed>) -> Result<Re
             pace.until(0, offset).await;
             return Ok(unreachable(&message));
         }
-        PlaybackBody::Whole(offset, body) if abort => vec![(offset, body)],
+        PlaybackBody::Whole(offset, body) if abort => Pieces::from_iter([(offset, body)]),
         PlaybackBody::Whole(offset, body) => {
             pace.until(0, offset).await;
             return Ok(with_head(head.status, &head.headers, Reply::whole(body)));
         }
         PlaybackBody::Pieces(pieces) => pieces,
     };
-    if let Some((offset, _)) = pieces.first() {
+    if let Some((offset, _)) = pieces.cuts.first() {
         // Providers send the head when they have something to say, and a caller's time to the head counts.
         pace.until(0, *offset).await;
     }
-    let body = Pieces::new(pieces, pace, abort, flushed);
+    let body = PieceByPiece::new(pieces, pace, abort, flushed);
     Ok(with_head(head.status, &head.headers, Reply::pieces(body)))
 }
 
