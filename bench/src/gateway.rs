@@ -1,7 +1,8 @@
 //! The gateway on loopback, beside a bare hyper server that answers the same bytes, and recording beside a bare proxy.
 //!
 //! The same client asks both over one kept connection each, from a thread of its own. Calls are made in blocks, back to
-//! back: what one leaves to be done after its answer is paid by the next of its own side, and not by the floor.
+//! back: what one leaves to be done after its answer is paid by the next of its own side, and not by the floor. A
+//! recording leaves much, so there is a row besides for what one caller sees who does something between his calls.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -53,8 +54,12 @@ impl Side {
         }
     }
 
-    async fn block(&mut self) {
+    /// Makes calls with a pause before each.
+    async fn block(&mut self, pause: Duration) {
         for _ in 0..BLOCK {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
             let took = self.ask().await;
             self.samples.push(took);
         }
@@ -83,22 +88,23 @@ impl Side {
 }
 
 /// Alternates the sides and prints their medians; the first block of each warms up.
-async fn compare(what: &str, ours: &mut Side, floor: &mut Side) {
+async fn compare(what: &str, ours: &mut Side, floor: &mut Side, pause: Duration) {
     for _ in 0..ROUNDS {
-        ours.block().await;
-        floor.block().await;
+        ours.block(pause).await;
+        floor.block(pause).await;
     }
     let ours = median(&mut ours.samples[BLOCK..]);
     row(what, ours, median(&mut floor.samples[BLOCK..]), "<= 1.3");
 }
 
-fn open(directory: &Path, mode: Mode, include: IncludeRaw) -> Vcr {
+/// A tick of zero makes each chunk of a stream a frame of its own, and so a write of its own when it is replayed.
+fn open(directory: &Path, mode: Mode, include: IncludeRaw, tick_ms: f64) -> Vcr {
     Vcr::builder()
         .scenario("gateway")
         .fixture_dir(directory)
         .mode(mode)
         .matching(Matching::Keyed)
-        .tick_ms(0.0)
+        .tick_ms(tick_ms)
         .include_raw(include)
         .open()
         .unwrap()
@@ -117,15 +123,21 @@ pub fn replay() {
         ] {
             let server = format!("http://{}/v1", bare::server());
             let directory = tempfile::tempdir().unwrap();
-            let vcr = open(directory.path(), Mode::Record, include);
+            let vcr = open(directory.path(), Mode::Record, include, 0.0);
             let mut recorded = Side::new(&vcr.base_url_for(&server).unwrap(), stream).await;
             for _ in 0..ROUNDS {
-                recorded.block().await;
+                recorded.block(Duration::ZERO).await;
             }
             vcr.finish().await.unwrap();
-            let vcr = open(directory.path(), Mode::Replay, include);
+            let vcr = open(directory.path(), Mode::Replay, include, 0.0);
             let mut ours = Side::new(&vcr.base_url_for(&server).unwrap(), stream).await;
-            compare(what, &mut ours, &mut Side::new(&server, stream).await).await;
+            compare(
+                what,
+                &mut ours,
+                &mut Side::new(&server, stream).await,
+                Duration::ZERO,
+            )
+            .await;
             vcr.finish().await.unwrap();
         }
     });
@@ -133,17 +145,31 @@ pub fn replay() {
 
 pub fn record() {
     run(async {
-        for (stream, what) in [
-            (false, "gateway record, unary 1 KB"),
-            (true, "gateway record, 200 events"),
+        const PAUSE: Duration = Duration::from_millis(3);
+        for (stream, tick_ms, pause, what) in [
+            (
+                false,
+                100.0,
+                PAUSE,
+                "gateway record, unary 1 KB, calls 3 ms apart",
+            ),
+            (false, 100.0, Duration::ZERO, "the same, back to back"),
+            (true, 100.0, PAUSE, "gateway record, 200 events, calls 3 ms apart"),
+            (true, 100.0, Duration::ZERO, "the same, back to back"),
+            (
+                true,
+                0.0,
+                Duration::ZERO,
+                "the same, each event a frame of its own",
+            ),
         ] {
             let upstream = bare::server();
             let proxy = format!("http://{}/v1", bare::proxy(upstream));
             let directory = tempfile::tempdir().unwrap();
-            let vcr = open(directory.path(), Mode::Record, IncludeRaw::Auto);
+            let vcr = open(directory.path(), Mode::Record, IncludeRaw::Auto, tick_ms);
             let base = vcr.base_url_for(&format!("http://{upstream}/v1")).unwrap();
             let mut ours = Side::new(&base, stream).await;
-            compare(what, &mut ours, &mut Side::new(&proxy, stream).await).await;
+            compare(what, &mut ours, &mut Side::new(&proxy, stream).await, pause).await;
             vcr.finish().await.unwrap();
         }
     });

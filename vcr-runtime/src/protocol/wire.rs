@@ -114,6 +114,15 @@ pub(crate) trait Decoder: Send {
     /// Takes one event; what it says is appended to `out`.
     fn event(&mut self, event: &WireEvent, out: &mut Vec<Event>);
 
+    /// Takes an event that differs from the latest one in the text that it says, and in nothing else. `false` when it has
+    /// to be read like any other, which is always right.
+    ///
+    /// A decoder that answers `true` must learn nothing from such an event but that text, and its protocol must give the
+    /// same answer whether a text comes in one event or in several.
+    fn again(&mut self) -> bool {
+        false
+    }
+
     /// After the last event.
     fn finish(&mut self) -> Tail;
 }
@@ -196,7 +205,8 @@ pub(crate) trait Wire: Sync + Send {
     fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)>;
 
     /// Whether a frame that only continues the text of the frame before it renders to one payload, which is that one's
-    /// but for the text. A long answer is then written by the pattern of its second frame.
+    /// but for the text, and whether such frames assemble to the same answer as one with all their text. A long answer is
+    /// then written by the pattern of its second frame, and compared as if it had come in one piece.
     fn repeats_text(&self) -> bool {
         false
     }

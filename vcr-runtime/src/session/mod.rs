@@ -11,6 +11,7 @@ mod failure;
 mod http;
 mod http_recorder;
 mod ledger;
+mod listener;
 mod miss;
 mod play;
 mod raw;

@@ -1,5 +1,7 @@
 //! The raw layer: what the wire said, kept where the canonical layer would lose something.
 
+use super::listener::Heard;
+use super::rendered;
 use crate::config::IncludeRaw;
 use crate::json::{Json, compact, parse};
 use crate::model::{Call, CanonicalRequest, Piece, Raw, RawBody};
@@ -14,10 +16,11 @@ pub(crate) enum Evidence {
     Nothing,
     /// A unary body.
     Body { offset_us: u64, bytes: Vec<u8> },
-    /// One piece an event, and the payload of each event that has one.
+    /// One piece an event, the payload of each event that has one, and these payloads as they are compared.
     Stream {
         pieces: Vec<Piece>,
         payloads: Vec<(u64, String)>,
+        heard: Vec<Heard>,
     },
 }
 
@@ -90,8 +93,12 @@ fn note(call: &mut Call, text: &str) {
 
 /// What an SDK would see in the wire form and not in the rendered canonical form; `None` when they are the same.
 fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evidence) -> Option<String> {
+    let joined = match evidence {
+        Evidence::Stream { .. } => rendered::joined(wire, &call.frames),
+        Evidence::Body { .. } | Evidence::Nothing => None,
+    };
     let answer = Answer {
-        frames: &call.frames,
+        frames: joined.as_deref().unwrap_or(&call.frames),
         usage: call.usage.as_ref(),
         boundary: call.boundary.as_ref(),
         template: call.template.as_ref(),
@@ -115,9 +122,13 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evi
                 wire.comparable(&wire.render_unary(&answer)),
             )
         }
-        Evidence::Stream { payloads, .. } => {
-            let mut chunks = Vec::with_capacity(payloads.len());
-            for (_, payload) in payloads {
+        Evidence::Stream { payloads, heard, .. } => {
+            let mut chunks = Vec::with_capacity(heard.len());
+            for heard in heard {
+                let payload = match heard {
+                    Heard::Payload(number) => payloads.get(*number).map_or("", |(_, payload)| payload),
+                    Heard::Joined(payload) => payload,
+                };
                 if payload.trim() == wire.end_marker() {
                     continue;
                 }
@@ -191,7 +202,7 @@ fn layer(delivery: Delivery<'_>, template: Option<&Json>, evidence: Evidence) ->
             Some(body) => RawBody::Unary(body),
             None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
         },
-        Evidence::Stream { pieces, payloads } => match usual(delivery, template, &pieces, &payloads) {
+        Evidence::Stream { pieces, payloads, .. } => match usual(delivery, template, &pieces, &payloads) {
             Some(body) => body,
             None => RawBody::Transcript(pieces),
         },

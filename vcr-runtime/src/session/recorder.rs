@@ -269,6 +269,7 @@ pub(crate) fn micros(duration: std::time::Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::listener::Heard;
     use super::super::tape::Comparison;
     use super::*;
     use crate::canon::IgnorePaths;
@@ -364,7 +365,11 @@ mod tests {
             let wired = Wired {
                 wire: crate::protocol::find("openai-chat"),
                 streamed: true,
-                evidence: raw::Evidence::Stream { pieces, payloads },
+                evidence: raw::Evidence::Stream {
+                    pieces,
+                    payloads,
+                    heard: [0, 1].map(Heard::Payload).into(),
+                },
                 ..Wired::default()
             };
             call.finish(Ending::Clean { complete: true }, wired);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::exchange::Pieces;
 use super::stencil::Stencil;
 use crate::model::{Call, Frame};
-use crate::protocol::{Answer, Delivery};
+use crate::protocol::{Answer, Delivery, Wire};
 
 /// Stands in for the texts of a run of frames. Private characters: no answer and no template has them.
 const MARK: &str = "\u{e000}vcr\u{e001}";
@@ -44,11 +44,25 @@ fn one_by_one(delivery: Delivery<'_>, answer: &Answer<'_>, due: &[Duration]) -> 
         .collect()
 }
 
-/// The frames that are rendered, for all of them: of a run of frames that only continue a text the first two, the second
-/// with a mark in the place of its text.
+/// The frames with which an SDK ends up with the same answer: a text in one of them is as good as in many. `None` where
+/// that would be hardly fewer, or the protocol says otherwise.
+pub(super) fn joined(wire: &dyn Wire, frames: &[Frame]) -> Option<Vec<Frame>> {
+    if !wire.repeats_text() {
+        return None;
+    }
+    let mut shortened = Shortened::of(frames)?;
+    for (frame, range) in shortened.frames.iter_mut().zip(&shortened.stands_for) {
+        for other in &frames[range.start + 1..range.end] {
+            frame.chunk.push_str(&other.chunk);
+        }
+    }
+    Some(shortened.frames)
+}
+
+/// Fewer frames in the place of all: of a run of frames that only continue a text the first two.
 struct Shortened {
     frames: Vec<Frame>,
-    /// The frames that each stands for, as a range of the answer's.
+    /// The frames that each stands for, itself included, as a range of the answer's.
     stands_for: Vec<std::ops::Range<usize>>,
 }
 
@@ -68,24 +82,20 @@ impl Shortened {
         for (index, frame) in frames.iter().enumerate() {
             match shortened.stands_for.last_mut() {
                 Some(range) if saved(&index) => range.end = index + 1,
-                _ if continues(index) => shortened.push(
-                    index,
-                    Frame {
-                        chunk: MARK.to_owned(),
-                        choice: frame.choice,
-                        delta_us: frame.delta_us,
-                        ..Frame::default()
-                    },
-                ),
-                _ => shortened.push(index, frame.clone()),
+                _ => {
+                    shortened.frames.push(frame.clone());
+                    shortened.stands_for.push(index..index + 1);
+                }
             }
         }
         Some(shortened)
     }
 
-    fn push(&mut self, index: usize, frame: Frame) {
-        self.frames.push(frame);
-        self.stands_for.push(index..index + 1);
+    /// Puts the mark into each frame that stands for others, and says how many there are.
+    fn mark(&mut self) -> usize {
+        let frames = self.frames.iter_mut().zip(&self.stands_for);
+        let marked = frames.filter(|(_, range)| range.len() > 1);
+        marked.map(|(frame, _)| MARK.clone_into(&mut frame.chunk)).count()
     }
 }
 
@@ -95,20 +105,20 @@ fn runs_of_text(delivery: Delivery<'_>, answer: &Answer<'_>, due: &[Duration]) -
     if !delivery.wire().repeats_text() {
         return None;
     }
-    let shortened = Shortened::of(answer.frames)?;
+    let mut shortened = Shortened::of(answer.frames)?;
+    let mut unwritten = shortened.mark();
     let short = Answer {
         frames: &shortened.frames,
         ..*answer
     };
     let mut pieces = Pieces::with_capacity(answer.frames.len() + 4, PIECE);
     let mut text = String::with_capacity(PIECE);
-    let mut marked = 0;
     for (place, (index, payload)) in delivery.wire().render_stream(&short).into_iter().enumerate() {
         let piece = delivery.piece(place, &payload, answer.template);
         let range = shortened.stands_for.get(index)?.clone();
-        let is_marked = shortened.frames[index].chunk == MARK;
-        if is_marked && let Some(stencil) = Stencil::around(&piece, MARK) {
-            marked += 1;
+        let stencil = (range.len() > 1).then(|| Stencil::around(&piece, MARK));
+        if let Some(stencil) = stencil.flatten() {
+            unwritten = unwritten.checked_sub(1)?;
             for frame in range {
                 text.clear();
                 stencil.write(&answer.frames[frame].chunk, &mut text);
@@ -119,12 +129,7 @@ fn runs_of_text(delivery: Delivery<'_>, answer: &Answer<'_>, due: &[Duration]) -
             pieces.push(due[range.end - 1], piece.as_bytes());
         }
     }
-    let expected = shortened
-        .frames
-        .iter()
-        .filter(|frame| frame.chunk == MARK)
-        .count();
-    (marked == expected).then_some(pieces)
+    (unwritten == 0).then_some(pieces)
 }
 
 /// Whether a frame does nothing but continue the text of the one before, which does nothing but that either.
@@ -162,7 +167,7 @@ mod tests {
     use super::*;
     use crate::json::parse;
     use crate::model::{Boundary, BoundaryKind, Usage};
-    use crate::protocol::{self, Wire};
+    use crate::protocol;
 
     fn frames(steps: &[(u8, u32, String)]) -> Vec<Frame> {
         let frames = steps.iter().enumerate().map(|(index, (kind, choice, word))| {
@@ -254,6 +259,14 @@ mod tests {
                     id: "i",
                 };
                 let (short, long) = both(wire, &answer);
+                if let Some(joined) = joined(wire, &frames) {
+                    let assembled = |answer: &Answer<'_>| {
+                        let payloads = wire.render_stream(answer).into_iter();
+                        wire.assemble(&payloads.map(|(_, payload)| payload).collect::<Vec<_>>())
+                    };
+                    let joined = Answer { frames: &joined, ..answer };
+                    prop_assert_eq!(assembled(&joined), assembled(&answer));
+                }
                 if let Some(short) = short {
                     prop_assert_eq!(String::from_utf8(short.bytes), String::from_utf8(long.bytes));
                     prop_assert_eq!(short.cuts, long.cuts);

@@ -61,7 +61,7 @@ fn the_session_sees_the_request_as_it_was_made() {
     caller.get("/openai/v1");
     assert_eq!(
         String::from_utf8(caller.message().1).unwrap(),
-        "openai https://api.openai.invalid/v1 GET /? \"\" None"
+        "openai https://api.openai.invalid/v1 GET /? \"\" []"
     );
 }
 
