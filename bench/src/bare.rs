@@ -26,11 +26,14 @@ const EVENTS: usize = 200;
 /// A server that reads a request and answers with 1 KB, or with 200 events when the request asks for a stream. Nothing
 /// of the answer is made while a call waits for it.
 pub fn server() -> SocketAddr {
-    serve(|socket| async {
-        let _ = hyper::server::conn::http1::Builder::new()
-            .serve_connection(TokioIo::new(socket), service_fn(answer))
-            .await;
-    })
+    serve(bare)
+}
+
+/// One connection of such a server.
+pub async fn bare(socket: TcpStream) {
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(socket), service_fn(answer))
+        .await;
 }
 
 /// A proxy that passes requests on to `upstream` and the answers back as they come, and looks at neither.
@@ -77,7 +80,7 @@ impl Body for Pieces {
     }
 }
 
-fn unary_body() -> Bytes {
+pub fn unary_body() -> Bytes {
     static BODY: OnceLock<Bytes> = OnceLock::new();
     BODY.get_or_init(|| {
         let text = serde_json::to_string(&prose(1, 1000)).unwrap();
@@ -170,7 +173,7 @@ async fn forward(
 }
 
 /// A server on a thread of its own.
-fn serve<F>(connection: impl Fn(TcpStream) -> F + Send + 'static) -> SocketAddr
+pub fn serve<F>(connection: impl Fn(TcpStream) -> F + Send + 'static) -> SocketAddr
 where
     F: Future<Output = ()> + Send + 'static,
 {

@@ -38,16 +38,10 @@ impl Side {
         let rest = url.strip_prefix("http://").unwrap();
         let (addr, path) = rest.split_once('/').unwrap();
         let addr = addr.parse().unwrap();
-        let socket = TcpStream::connect(addr).await.unwrap();
-        socket.set_nodelay(true).unwrap();
-        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(socket))
-            .await
-            .unwrap();
-        tokio::spawn(connection);
         Self {
             addr,
             path: format!("/{path}/chat/completions"),
-            sender,
+            sender: connect(addr).await,
             stream,
             asked: 0,
             samples: Vec::new(),
@@ -71,20 +65,40 @@ impl Side {
             self.stream, self.asked
         );
         self.asked += 1;
-        let request = Request::post(&self.path)
-            .header("host", self.addr.to_string())
-            .header("content-type", "application/json")
-            .body(Full::new(Bytes::from(body)))
-            .unwrap();
-        let start = Instant::now();
-        self.sender.ready().await.unwrap();
-        let mut response = self.sender.send_request(request).await.unwrap();
-        assert_eq!(response.status(), 200);
-        while let Some(frame) = response.body_mut().frame().await {
-            std::hint::black_box(frame.unwrap());
-        }
-        start.elapsed()
+        ask(&mut self.sender, self.addr, &self.path, body).await
     }
+}
+
+pub async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
+    let socket = TcpStream::connect(addr).await.unwrap();
+    socket.set_nodelay(true).unwrap();
+    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(socket))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+/// How long a call takes from its first byte to the last one of its answer.
+pub async fn ask(
+    sender: &mut SendRequest<Full<Bytes>>,
+    addr: SocketAddr,
+    path: &str,
+    body: String,
+) -> Duration {
+    let request = Request::post(path)
+        .header("host", addr.to_string())
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(body)))
+        .unwrap();
+    let start = Instant::now();
+    sender.ready().await.unwrap();
+    let mut response = sender.send_request(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    while let Some(frame) = response.body_mut().frame().await {
+        std::hint::black_box(frame.unwrap());
+    }
+    start.elapsed()
 }
 
 /// Alternates the sides and prints their medians; the first block of each warms up.

@@ -1,10 +1,14 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml [ROW…]`: each budget of the project beside its floor.
 //!
 //! Machines are shared and noisy, so every row measures its floor in the same run and alternates with it; what counts is
-//! the ratio of the medians. Rows: live, unary, stream, open, gateway, record. Without arguments all of them run.
+//! the ratio of the medians. Rows: live, unary, stream, open, frozen, gateway, record, daemon, harness.
+//! Without arguments all of them run. `daemon-memory` sends a million requests, and runs by name alone.
 
 mod bare;
+mod daemon;
+mod frozen;
 mod gateway;
+mod harness;
 mod inprocess;
 mod live;
 mod open;
@@ -27,10 +31,22 @@ fn main() {
     if wants("open") {
         open::run();
     }
+    if wants("frozen") {
+        frozen::run();
+    }
     if wants("gateway") {
         gateway::replay();
     }
     if wants("record") {
         record::run();
+    }
+    if wants("daemon") {
+        daemon::run();
+    }
+    if wants("harness") {
+        harness::run();
+    }
+    if wanted.iter().any(|name| name == "daemon-memory") {
+        daemon::memory();
     }
 }

@@ -135,6 +135,7 @@ async fn case(exchange: Exchange, sdk: &str, base: &str, copies: usize) -> Case 
         "request": serde_json::from_slice::<Value>(&exchange.request).unwrap(),
         "status": exchange.status,
         "content_type": exchange.content_type(),
+        "layers": ["origin", LAYERS[0].0, LAYERS[1].0],
         "origin": vec![format!("{}{base}", origin.url()); copies],
     });
     let (mut sessions, mut rigs) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-// What the official Node SDKs make of a recording: `node judge.mjs CASES OUT`, as judge.py does it.
+// What the official Node SDKs make of an answer: `node judge.mjs CASES OUT`, as judge.py does it.
 import { readFileSync, writeFileSync } from "node:fs";
 import Anthropic from "@anthropic-ai/sdk";
 import { MessageStream } from "@anthropic-ai/sdk/lib/MessageStream";
@@ -82,6 +82,9 @@ const SDKS = {
     const { stream = true, ...rest } = one.request;
     await listen(heard, await client.chat({ ...rest, stream }), stream, () => null);
   },
+  async generate(base, one, heard) {
+    await listen(heard, await new Ollama({ host: base }).generate(one.request), one.request.stream, () => null);
+  },
 };
 
 /** The error as a caller can handle it: class, status and the provider's own words. */
@@ -106,8 +109,7 @@ async function ask(base, one) {
 const results = {};
 for (const one of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
   results[one.name] = {};
-  for (const layer of ["origin", "raw", "frames"])
-    results[one.name][layer] = await ask(one[layer][1], one);
+  for (const layer of one.layers) results[one.name][layer] = await ask(one[layer][1], one);
 }
 writeFileSync(process.argv[3], JSON.stringify(results));
 process.exit(0);

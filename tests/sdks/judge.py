@@ -1,12 +1,16 @@
-"""What the official Python SDKs make of a recording. `judge.py CASES OUT` asks for every case at each of its three
-addresses (the provider's own bytes, the raw layer, rendered frames) and writes down the typed result of each."""
+"""What the official Python SDKs make of an answer. `judge.py CASES OUT` asks for every case at each of its addresses (such
+as the provider's own, the raw layer, rendered frames) and writes down the typed result of each."""
 
 import copy
+import functools
 import json
+import ssl
 import sys
 import typing
 
 import anthropic
+import httpx
+import httpx2
 import ollama
 import openai
 from anthropic.lib.streaming._messages import accumulate_event
@@ -15,6 +19,8 @@ from google.genai import errors, types
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
 KEY = "not-a-real-key"
+# Every client reads all certificates anew, which takes longer than everything else here; and nothing here speaks TLS.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
 
 
 def dump(value: typing.Any) -> typing.Any:
@@ -117,7 +123,7 @@ def messages(base: str, case: dict, heard: Heard) -> None:
 
 
 def gemini(base: str, case: dict, heard: Heard) -> None:
-    client = genai.Client(api_key=KEY, http_options=types.HttpOptions(base_url=base))
+    client = genai.Client(api_key=KEY, http_options=types.HttpOptions(base_url=base, api_version=case.get("api_version")))
     model, method = case["path"].rsplit("/", 1)[1].split(":")
     body = {name: value for name, value in copy.deepcopy(case["request"]).items() if value is not None}
     config = dict(body.get("generationConfig") or {})
@@ -147,8 +153,14 @@ def chat_ollama(base: str, case: dict, heard: Heard) -> None:
     heard.listen(client.chat(**arguments, stream=streamed), streamed, lambda chunks: None)
 
 
-SDKS = {"chat": chat, "responses": responses, "embeddings": embeddings, "anthropic": messages, "gemini": gemini, "ollama": chat_ollama}
-ERRORS = (openai.OpenAIError, anthropic.AnthropicError, errors.APIError, ollama.ResponseError, ValueError)
+def generate(base: str, case: dict, heard: Heard) -> None:
+    body = dict(case["request"])
+    streamed = body.pop("stream", True)
+    heard.listen(ollama.Client(host=base).generate(**body, stream=streamed), streamed, lambda chunks: None)
+
+
+SDKS = {"chat": chat, "responses": responses, "embeddings": embeddings, "anthropic": messages, "gemini": gemini, "ollama": chat_ollama, "generate": generate}
+ERRORS = (openai.OpenAIError, anthropic.AnthropicError, errors.APIError, ollama.ResponseError, httpx.HTTPError, httpx2.HTTPError, ValueError)
 
 
 def query(case: dict) -> dict:
@@ -177,7 +189,7 @@ def main() -> None:
         cases = json.load(file)
     results = {}
     for case in cases:
-        results[case["name"]] = {layer: ask(case[layer][0], case) for layer in ("origin", "raw", "frames")}
+        results[case["name"]] = {layer: ask(case[layer][0], case) for layer in case["layers"]}
     with open(sys.argv[2], "w", encoding="utf-8") as file:
         json.dump(results, file, default=str)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The official Python and Node SDKs as judges of what the gateway replays. Needs the recordings of real traffic
-# (`VCR_REAL_TRAFFIC`), python3 with venv, node 20 with npm, and their registries for the pinned packages.
+# The official Python and Node SDKs as judges of what the gateway records and replays. Needs the recordings of real
+# traffic (`VCR_REAL_TRAFFIC`), python3 with venv, node 20 with npm, and their registries for the pinned packages.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$here/../.."
@@ -28,21 +28,8 @@ fi
 # Node looks for packages beside the script.
 cp "$here/judge.mjs" "$work/node/"
 
-coproc SERVER { exec cargo run --quiet --locked --manifest-path "$root/Cargo.toml" --package vcr-tests \
-    --example judge -- "$work/cases.json" 2; }
-server=$SERVER_PID
-exec {out}<&"${SERVER[0]}" {in}>&"${SERVER[1]}"
-read -r ready <&"$out" || { echo "the judge's server did not start" >&2; exit 1; }
-[[ $ready == ready ]] || { echo "$ready" >&2; exit 1; }
-
-timeout 300 "$work/venv/bin/python" "$here/judge.py" "$work/cases.json" "$work/python.json"
-timeout 300 node "$work/node/judge.mjs" "$work/cases.json" "$work/node.json"
-
-# Every session says now whether all of its calls were asked for, and nothing else.
-exec {in}>&- {SERVER[1]}>&-
 verdict=0
-cat <&"$out"
-wait "$server" || verdict=$?
-"$work/venv/bin/python" "$here/compare.py" "$work/cases.json" "$here/facts.json" \
-    "python=$work/python.json" "node=$work/node.json" || verdict=$?
+"$here/traffic.sh" "$work" || verdict=$?
+"$here/aimock.sh" "$work" || verdict=$?
+"$here/daemon.sh" "$work" || verdict=$?
 exit "$verdict"

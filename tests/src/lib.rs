@@ -14,6 +14,7 @@ pub mod gzip;
 pub mod http;
 pub mod notation;
 pub mod project;
+pub mod protocols;
 pub mod rig;
 pub mod sdk;
 pub mod traffic;

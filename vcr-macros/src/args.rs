@@ -7,13 +7,15 @@ use syn::Error;
 use crate::Features;
 use crate::names::{self, Refused, Use};
 use crate::nearest::{list, nearest};
+use crate::source;
 use crate::value::{self, Checked, Kind, Value};
 
 /// Every key, in the order in which messages list them.
-pub(crate) const KEYS: [&str; 18] = [
+pub(crate) const KEYS: [&str; 19] = [
     "scenario",
     "invoker",
     "filename",
+    "source",
     "fixture_dir",
     "mode",
     "speed",
@@ -117,6 +119,7 @@ fn apply(key: &'static str, raw: &Raw, args: &mut Args, runtime: &mut Runtime) -
         "scenario" => name(key, Use::Scenario, value),
         "invoker" => name(key, Use::Invoker, value),
         "filename" => name(key, Use::Filename, value),
+        "source" => source::source(value),
         "fixture_dir" => value::directory(value),
         "mode" => mode(value),
         "speed" => value::speed(value),

@@ -29,8 +29,10 @@
 //! | [`HttpUpstream`], [`fn@completion`], [`fn@completion_stream`] | the same with the built-in upstream: the provider by the model's prefix (feature `gateway`) |
 //! | [`intercept`] | any asynchronous call whose request and answer serialize |
 //! | [`InCassette`] | hands a future over to a session, for threads and runtimes that the test did not start |
+//! | `daemon` | the same for programs in any language: what `cargo vcr serve` runs (feature `daemon`) |
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
 //! | [`summary`](fn@summary) | a cassette in a few lines |
+//! | `harness` | a server outside a test that records and replays (feature `harness`) |
 //!
 //! # Modes
 //!
@@ -41,7 +43,9 @@
 //! # Features
 //!
 //! `gateway` (default) brings the loopback server. `multi-thread` and `paused-time` allow `flavor = "multi_thread"` and
-//! `start_paused` in the attribute.
+//! `start_paused` in the attribute. `daemon` and `harness` bring the modules of those names, `localize` the harness's
+//! messages in other languages. `tracing` and `metrics` tell those facades of calls by protocol, route and outcome, and
+//! never of what was said.
 
 // Without the gateway nothing speaks HTTP, but what reads and writes it stays one piece.
 #![cfg_attr(not(feature = "gateway"), allow(dead_code, unused_imports))]
@@ -53,18 +57,24 @@ mod cassette;
 mod config;
 mod error;
 mod front;
+#[cfg(feature = "harness")]
+pub mod harness;
 mod identity;
 mod json;
 mod model;
+mod observe;
 mod protocol;
 mod redact;
 mod scope;
 mod session;
+mod source;
 mod verify;
 
 pub use cassette::{CallSummary, Summary, summary};
 pub use config::{Chaos, Config, IncludeRaw, Matching, Mode, Speed};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "daemon")]
+pub use front::daemon;
 pub use front::{
     CallError, Client, Completion, CompletionStream, Delta, InCassette, InterceptError, Reply, Request,
     Upstream, Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
@@ -77,10 +87,11 @@ pub use scope::Scoped;
 pub use session::{
     ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Report, StreamBreaker, TokenQuota,
 };
+pub use source::{FrozenSnapshot, freeze, frozen_request_hash, probe_frozen, thaw};
 pub use vcr_macros::{test, vcr_test};
 pub use verify::{Difference, DifferenceKind, verify, verify_ignoring};
 
 /// Compiles the examples of the README.
-#[cfg(all(doctest, feature = "gateway"))]
+#[cfg(all(doctest, feature = "harness"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

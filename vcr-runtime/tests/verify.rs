@@ -188,11 +188,15 @@ fn change_a_word(directory: &Path) {
         let Some((before, after)) = text.split_once("\"response_timeline\"") else {
             continue;
         };
-        let is_text = |line: &str| line.trim_start().starts_with("\"chunk\": \"") && !line.ends_with("\"\"");
-        let Some(line) = after.lines().find(|line| is_text(line)) else {
+        let text = "\"chunk\": \"";
+        let Some((at, _)) = after
+            .match_indices(text)
+            .find(|(at, _)| !after[at + text.len()..].starts_with('"'))
+        else {
             continue;
         };
-        let after = after.replacen(line, &line.replacen("\"chunk\": \"", "\"chunk\": \"x", 1), 1);
+        let (same, changed_from) = after.split_at(at + text.len());
+        let after = format!("{same}x{changed_from}");
         std::fs::write(&path, format!("{before}\"response_timeline\"{after}")).unwrap();
         changed += 1;
         let differences = verify(&path).unwrap();

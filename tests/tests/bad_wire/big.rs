@@ -5,7 +5,7 @@ use vcr_tests::rig::{Rig, done};
 use vcr_tests::upstream::Reply;
 use vcr_tests::{Split, Upstream};
 
-use crate::protocols::STREAMED;
+use vcr_tests::protocols::STREAMED;
 
 /// The size of the text.
 const BIG: usize = 10 << 20;

@@ -8,14 +8,12 @@
 )]
 
 mod big;
-mod protocols;
 
 use serde_json::{Value, json};
+use vcr_tests::protocols::{BEDROCK, Protocol, STREAMED};
 use vcr_tests::rig::{Cassette, Rig, done};
 use vcr_tests::upstream::{Length, Reply};
 use vcr_tests::{Split, Upstream};
-
-use protocols::{BEDROCK, Protocol, STREAMED};
 
 /// What became of a body: recorded, verified and replayed.
 struct Outcome {

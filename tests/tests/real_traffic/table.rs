@@ -17,8 +17,8 @@ struct Row {
     streamed: bool,
     frames: usize,
     wire: usize,
-    /// The whole call, and its answer part: pretty and compact.
-    pretty: usize,
+    /// The whole call, and its answer part: as it stands in the file, and without white space.
+    whole: usize,
     compact: usize,
     answer: usize,
     answer_compact: usize,
@@ -52,7 +52,7 @@ async fn row(exchange: &Exchange) -> Row {
         streamed: exchange.is_stream(),
         frames: call.frames().len(),
         wire: exchange.body.len(),
-        pretty: sum(&members),
+        whole: sum(&members),
         compact: sum(&compact),
         answer: sizes::answer(&members),
         answer_compact: sizes::answer(&compact),
@@ -76,7 +76,7 @@ impl Row {
             self.protocol,
             self.frames,
             self.wire,
-            self.pretty,
+            self.whole,
             self.compact,
             self.answer,
             self.answer_compact,
@@ -89,7 +89,7 @@ impl Row {
 fn print(rows: &[Row]) {
     println!(
         "{:<50} {:<17} {:>6} {:>7} {:>7} {:>7} {:>7} {:>7}  raw and why",
-        "file", "protocol", "frames", "wire", "pretty", "compact", "answer", "compact"
+        "exchange", "protocol", "frames", "wire", "call", "compact", "answer", "compact"
     );
     rows.iter().for_each(Row::print);
 }
@@ -104,7 +104,7 @@ fn print_streams(what: &str, streams: &[&Row]) {
     let wire = sum(|row| row.wire);
     println!("{} {what}, {wire} bytes on the wire", streams.len());
     for (what, size) in [
-        ("whole call, as it is", sum(|row| row.pretty)),
+        ("whole call, as it is", sum(|row| row.whole)),
         ("whole call, compact", sum(|row| row.compact)),
         ("answer part, as it is", sum(|row| row.answer)),
         ("answer part, compact", sum(|row| row.answer_compact)),
@@ -150,8 +150,8 @@ async fn most_files_need_no_raw_layer() {
         "{without} of {} files",
         files.len()
     );
-    // White space is a matter of the file's looks: what is compared is what is said.
-    let said: usize = streams.iter().map(|row| row.answer_compact).sum();
+    // By the file as it stands, white space and all.
+    let kept: usize = streams.iter().map(|row| row.answer).sum();
     let wire: usize = streams.iter().map(|row| row.wire).sum();
-    assert!(said * 3 < wire, "{said} of {wire} bytes");
+    assert!(kept * 3 < wire, "{kept} of {wire} bytes");
 }

@@ -37,3 +37,4 @@ mod d38_names;
 mod d39_cases;
 mod d44_escapes;
 mod d45_time;
+mod every_protocol;

@@ -82,6 +82,7 @@ mod strict {
         scenario = "every key",
         invoker = "consumer::strict",
         filename = "every_key",
+        source = "frozen:answers.jsonl?max_calls=1",
         fixture_dir = "../fixtures",
         mode = live,
         speed = 4x,

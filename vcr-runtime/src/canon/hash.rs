@@ -34,6 +34,13 @@ pub(crate) fn request_hash(request: &CanonicalRequest) -> String {
     format!("sha256:{}", hex(&digest))
 }
 
+/// The canonical text of any document: sorted keys, no white space, numbers by value.
+pub(crate) fn value_text(document: &Json) -> String {
+    let mut out = String::with_capacity(1024);
+    value_into(document, &mut out);
+    out
+}
+
 /// The request that a record describes, so that its hash can be recomputed from the file. Members that the file
 /// lacks become empty ones.
 pub(crate) fn from_recorded(recorded: &RecordedRequest) -> CanonicalRequest {
@@ -57,7 +64,7 @@ pub(super) fn members(object: &Object) -> Vec<(&str, &Json)> {
 }
 
 /// Lower-case hexadecimal digits; the digest types have lost `LowerHex`.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
         .fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {

@@ -17,7 +17,7 @@ mod volatile;
 pub(crate) use compare::{equivalent, same_request};
 pub(crate) use diff::diff;
 pub(crate) use fingerprint::{fingerprint, fingerprint_recorded};
-pub(crate) use hash::{from_recorded, request_hash};
+pub(crate) use hash::{from_recorded, hex, request_hash, value_text};
 pub(crate) use legacy::auto_trace_id;
 pub(crate) use nearest::nearest;
 pub(crate) use pointer::IgnorePaths;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::decode::{Segment, Wrong, take_of};
+use super::decode::{Stored, take_of};
+use super::fault::{Fault, Read, Segment, Wrong};
 use super::version::{CURRENT, Compatibility, FormatVersion};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, JsonError, Limits, Parser};
@@ -38,11 +39,11 @@ pub(super) struct Outline<'a> {
     pub(super) others: Vec<(String, Json)>,
 }
 
-/// A take as text, or parsed already when it was known on the way that it is the one to play.
+/// A take as text, or built already when it was known on the way that it is the one to play.
 #[derive(Debug)]
 pub(super) enum Text<'a> {
     Skipped(&'a str),
-    Parsed(Json),
+    Built(Take),
 }
 
 impl Cassette {
@@ -84,14 +85,20 @@ impl Cassette {
             )
             .at(path));
         };
-        let document = match outline.takes.swap_remove(position).1 {
-            Text::Parsed(document) => document,
-            Text::Skipped(text) => parser(text).value().map_err(|error| syntax(path, &error))?,
+        let take = match outline.takes.swap_remove(position).1 {
+            Text::Built(take) => take,
+            Text::Skipped(part) => stored(path, text, &id, part)?.take,
         };
-        let take =
-            take_of(&id, document).map_err(|wrong| misfit(path, text, wrong.below(&id).below("traces")))?;
         Ok(Self { take })
     }
+}
+
+/// Builds a take from its `part` of the file's text.
+pub(super) fn stored(path: &Path, text: &str, id: &str, part: &str) -> Result<Stored> {
+    take_of(id, &mut parser(part)).map_err(|fault| match fault.below(id).below("traces") {
+        Fault::Syntax(error) => syntax(path, &error),
+        Fault::Wrong(wrong) => misfit(path, text, wrong),
+    })
 }
 
 /// Whether a cassette has a take of that id; a file that is not there has none.
@@ -122,6 +129,7 @@ pub(super) fn parser(text: &str) -> Parser<'_> {
             depth: 256,
             nodes: 50_000_000,
             unique_keys: false,
+            finite_numbers: false,
         },
     )
 }
@@ -168,7 +176,7 @@ pub(super) fn outline<'a>(path: &Path, text: &'a str, chosen: Option<Chosen<'_>>
     let mut outline = Outline::default();
     let mut parser = parser(text);
     let walked = parser.members(|parser, key| {
-        match key.as_str() {
+        match &*key {
             "format_version" => {
                 let member = parser.value()?;
                 let version = FormatVersion::from_json(Some(&member));
@@ -181,7 +189,7 @@ pub(super) fn outline<'a>(path: &Path, text: &'a str, chosen: Option<Chosen<'_>>
                 if let Json::String(id) = parser.value()? {
                     outline.history.push(id);
                 }
-                Ok(())
+                Read::Ok(())
             })?,
             "traces" => {
                 let wanted = match chosen {
@@ -191,27 +199,33 @@ pub(super) fn outline<'a>(path: &Path, text: &'a str, chosen: Option<Chosen<'_>>
                 };
                 parser.members(|parser, id| {
                     if outline.takes.iter().any(|(known, _)| *known == id) {
-                        return Err(parser.error("two takes have the same trace id"));
+                        return Err(parser.error("two takes have the same trace id").into());
                     }
-                    let take = if wanted.as_deref() == Some(id.as_str()) {
-                        Text::Parsed(parser.value()?)
+                    let take = if wanted.as_deref() == Some(&*id) {
+                        Text::Built(take_of(&id, parser)?.take)
                     } else {
                         Text::Skipped(parser.skip()?)
                     };
-                    outline.takes.push((id, take));
-                    Ok(())
+                    outline.takes.push((id.into_owned(), take));
+                    Read::Ok(())
                 })?;
             }
             _ => {
                 let value = parser.value()?;
-                outline.others.push((key, value));
+                outline.others.push((key.into_owned(), value));
             }
         }
         Ok(())
     });
-    walked
-        .and_then(|()| parser.end())
-        .map_err(|error| syntax(path, &error))?;
+    match walked.and_then(|()| Ok(parser.end()?)) {
+        Ok(()) => {}
+        Err(Fault::Syntax(error)) => return Err(syntax(path, &error)),
+        Err(Fault::Wrong(wrong)) => {
+            // A syntax error further on, or another version, is the better reason.
+            self::outline(path, text, None)?;
+            return Err(misfit(path, text, wrong));
+        }
+    }
     check_version(path, outline.version.unwrap_or(CURRENT))?;
     Ok(outline)
 }
@@ -274,7 +288,7 @@ fn locate(text: &str, path: &[Segment]) -> Option<(usize, usize)> {
         found: &mut Option<JsonError>,
     ) -> Result<(), JsonError> {
         let Some((segment, rest)) = path.split_last() else {
-            parser.skip_white_space();
+            parser.ahead();
             found.get_or_insert(parser.error(""));
             return parser.skip().map(drop);
         };
@@ -296,7 +310,8 @@ fn locate(text: &str, path: &[Segment]) -> Option<(usize, usize)> {
         }
     }
     let mut found = None;
-    descend(&mut parser(text), path, &mut found).ok()?;
+    // Whatever is wrong further on does not matter here.
+    let _ = descend(&mut parser(text), path, &mut found);
     found.map(|error| (error.line, error.column))
 }
 

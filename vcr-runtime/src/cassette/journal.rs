@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::decode::call_of;
 use super::encode::call_members;
+use super::file::parser;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact, parse};
 use crate::model::{Call, Take};
@@ -144,9 +145,11 @@ fn interrupted(text: &str) -> Option<Take> {
     let head = parse(lines.next()?).ok()?;
     let trace_id = head.get("trace_id")?.as_str()?.to_owned();
     let mut calls: Vec<Call> = lines
-        .map_while(|line| match parse(line) {
-            Ok(Json::Object(members)) => call_of(members).ok(),
-            _ => None,
+        .map_while(|line| {
+            let mut parser = parser(line);
+            let call = call_of(&mut parser).ok()?;
+            // A line that was cut is no call.
+            parser.end().is_ok().then_some(call)
         })
         .collect();
     // They stand there in the order in which they ended.
@@ -156,11 +159,13 @@ fn interrupted(text: &str) -> Option<Take> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn call(model: &str) -> Call {
         let mut call = Call::default();
-        call.request.model = Some(model.to_owned());
+        Arc::make_mut(&mut call.request).model = Some(model.to_owned());
         call
     }
 

@@ -2,20 +2,27 @@
 
 mod decode;
 mod encode;
+mod fault;
 mod file;
 mod journal;
+mod layout;
 mod same;
 mod save;
 mod summary;
 mod version;
 mod whole;
 
+pub(crate) use decode::Stored;
 #[cfg(test)]
 pub(crate) use decode::take_of;
 #[cfg(test)]
-pub(crate) use encode::{call_members, take_document};
+pub(crate) use encode::take_document;
 pub(crate) use file::{Cassette, Chosen, holds, owner};
 pub(crate) use journal::Journal;
+#[cfg(test)]
+pub(crate) use layout::take as take_text;
+#[cfg(feature = "harness")]
+pub(crate) use save::replace;
 pub(crate) use save::{Head, Saved, save, side_path};
 pub use summary::{CallSummary, Summary, summary};
-pub(crate) use whole::{StoredTake, Whole};
+pub(crate) use whole::Whole;

@@ -1,6 +1,7 @@
 //! Whether two takes say the same: a re-recording that changed nothing but ids and times is no news for a diff.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::json::{Json, Object};
 use crate::model::{Call, Frame, Raw, RawBody, Take};
@@ -41,8 +42,8 @@ fn comparable_call(call: &Call, ids: &mut Ids) -> Json {
     let mut plain = call.clone();
     plain.started_us = None;
     plain.metrics = None;
-    plain.request.hash = None;
-    plain.frames = joined(&call.frames);
+    Arc::make_mut(&mut plain.request).hash = None;
+    plain.frames = joined(&call.frames).into();
     if let Some(head) = &mut plain.http {
         head.headers.retain(|(name, _)| name == "content-type");
     }
@@ -159,11 +160,13 @@ mod tests {
             request: RecordedRequest {
                 messages: Some(vec![message]),
                 ..RecordedRequest::default()
-            },
+            }
+            .into(),
             frames: vec![Frame {
                 chunk: answer.to_owned(),
                 ..Frame::default()
-            }],
+            }]
+            .into(),
             metrics: Some(Metrics {
                 ttfb_us: cut as u64,
                 total_us: 9,
@@ -174,7 +177,7 @@ mod tests {
             trace_id: id.to_owned(),
             calls: vec![
                 Call {
-                    frames,
+                    frames: frames.into(),
                     ..Call::default()
                 },
                 second,

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::decode::take_of;
 use super::encode::take_document;
-use super::file::{Outline, Text, outline, read};
+use super::file::{Outline, Text, outline, parser, read};
+use super::layout;
 use super::same::equal_but_for_ids_and_times;
 use super::version::{CURRENT, Compatibility};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Json, Object, parse, pretty_at};
+use crate::json::{Json, Object, parse};
 use crate::model::Take;
 
 /// How many takes a cassette keeps.
@@ -101,33 +102,25 @@ fn is_same_as_latest(outline: &Outline<'_>, take: &Take) -> bool {
     let Some(latest) = &outline.latest else {
         return false;
     };
-    let document = outline
-        .takes
-        .iter()
-        .find(|(id, _)| id == latest)
-        .and_then(|(_, text)| match text {
-            Text::Skipped(text) => parse(text).ok(),
-            Text::Parsed(document) => Some(document.clone()),
-        });
-    document
-        .and_then(|document| take_of(latest, document).ok())
-        .is_some_and(|old| equal_but_for_ids_and_times(&old, take))
+    let old = outline.takes.iter().find(|(id, _)| id == latest);
+    let Some((_, Text::Skipped(part))) = old else {
+        return false;
+    };
+    take_of(latest, &mut parser(part)).is_ok_and(|old| equal_but_for_ids_and_times(&old.take, take))
 }
 
 /// The text of the whole file with the new take as its latest.
 fn merge(cassette: &Path, outline: Outline<'_>, head: Head<'_>, take: &Take) -> Result<String> {
     let mut takes: Vec<(String, Json)> = Vec::new();
     for (id, text) in outline.takes {
-        let document = match text {
-            Text::Parsed(document) => document,
-            Text::Skipped(text) => parse(text).map_err(|error| {
-                Error::new(
-                    ErrorKind::CassetteBroken,
-                    format!("{}: {error}", cassette.display()),
-                    "",
-                )
-            })?,
-        };
+        let Text::Skipped(text) = text else { continue };
+        let document = parse(text).map_err(|error| {
+            Error::new(
+                ErrorKind::CassetteBroken,
+                format!("{}: {error}", cassette.display()),
+                "",
+            )
+        })?;
         takes.push((id, document));
     }
     // Takes that the history does not name were put in by hand: they count as the oldest.
@@ -170,14 +163,11 @@ fn merge(cassette: &Path, outline: Outline<'_>, head: Head<'_>, take: &Take) -> 
     document
         .0
         .extend(outline.others.into_iter().filter(|(key, _)| !known(key)));
-    let mut text = String::with_capacity(4096);
-    pretty_at(&Json::Object(document), 0, &mut text);
-    text.push('\n');
-    Ok(text)
+    Ok(layout::file(&Json::Object(document)))
 }
 
 /// Old or new, never half: a temporary file in the same directory, synced, then renamed.
-fn replace(target: &Path, text: &str) -> Result<()> {
+pub(crate) fn replace(target: &Path, text: &str) -> Result<()> {
     let directory = target.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
         fs::create_dir_all(directory)?;
@@ -210,6 +200,7 @@ fn replace(target: &Path, text: &str) -> Result<()> {
 mod tests {
     use super::super::file::{Cassette, Chosen, owner};
     use super::*;
+    use crate::json::{Place, block};
     use crate::model::{Call, Frame};
 
     fn take(id: &str, text: &str) -> Take {
@@ -220,7 +211,7 @@ mod tests {
         Take {
             trace_id: id.to_owned(),
             calls: vec![Call {
-                frames,
+                frames: frames.into(),
                 ..Call::default()
             }],
         }
@@ -283,21 +274,38 @@ mod tests {
                 env!("CARGO_PKG_VERSION")
             )
         };
-        fs::write(
-            &path,
-            format!(
-                "{}\n  }},\n  \"extra\": [\n    1e+16\n  ]\n}}\n",
-                body("a", "\"a\"")
-            ),
-        )
-        .unwrap();
+        let end = "\n  },\n  \"extra\": [1e+16]\n}\n";
+        fs::write(&path, format!("{}{end}", body("a", "\"a\""))).unwrap();
         record(&path, &take("b", "x")).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&body("b", "\"a\",\n    \"b\"")), "{text}");
-        assert!(
-            text.ends_with("\n  },\n  \"extra\": [\n    1e+16\n  ]\n}\n"),
-            "{text}"
-        );
+        assert!(text.ends_with(end), "{text}");
+    }
+
+    fn a_line_a_member(document: &Json, place: Place, out: &mut String) {
+        block(document, place, out, |_, part, place, out| {
+            a_line_a_member(part, place, out);
+        });
+    }
+
+    #[test]
+    fn another_layout_is_read_and_gives_way_at_the_next_recording() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        record(&path, &take("1", "x")).unwrap();
+        let ours = fs::read_to_string(&path).unwrap();
+        // A line a member, as files were written before, and as editors do.
+        let mut theirs = String::new();
+        a_line_a_member(&parse(&ours).unwrap(), Place::default(), &mut theirs);
+        fs::write(&path, &theirs).unwrap();
+        assert_eq!(record(&path, &take("2", "x")).unwrap(), Saved::Unchanged);
+        assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
+        assert_eq!(record(&path, &take("2", "y")).unwrap(), Saved::Written);
+        let text = fs::read_to_string(&path).unwrap();
+        for chunk in ["x", "y"] {
+            let frame = format!("\n        {{\"delta_ms\": 0.0, \"chunk\": \"{chunk}\"}}\n");
+            assert!(text.contains(&frame), "{text}");
+        }
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl CallSummary {
                 .last()
                 .map(|last| texts(last).concat())
                 .unwrap_or_default(),
-            text: call.frames.iter().map(|frame| frame.chunk.as_str()).collect(),
+            text: call.frames.views().map(|frame| frame.chunk).collect(),
             tool_calls: call
                 .frames
                 .iter()

@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use super::decode::take_of;
-use super::file::Text;
-use super::file::{misfit, outline, parser, read, syntax};
+use super::decode::Stored;
+use super::file::{Text, outline, read, stored};
 use crate::error::Result;
-use crate::json::Json;
-use crate::model::Take;
 
 /// Everything that a file says.
 #[derive(Debug)]
@@ -15,17 +12,7 @@ pub(crate) struct Whole {
     pub(crate) text: String,
     pub(crate) latest: Option<String>,
     pub(crate) history: Vec<String>,
-    pub(crate) takes: Vec<StoredTake>,
-}
-
-/// One take as it is stored; its id is its key in `traces`.
-#[derive(Debug)]
-pub(crate) struct StoredTake {
-    pub(crate) take: Take,
-    /// The member `trace_id`, which repeats the key.
-    pub(crate) stated_id: Option<Json>,
-    /// Whether the take is flat, so that its call is the take itself.
-    pub(crate) is_flat: bool,
+    pub(crate) takes: Vec<Stored>,
 }
 
 impl Whole {
@@ -37,20 +24,10 @@ impl Whole {
         let text = read(path)?;
         let outline = outline(path, &text, None)?;
         let mut takes = Vec::with_capacity(outline.takes.len());
-        for (id, stored) in outline.takes {
-            let document = match stored {
-                Text::Parsed(document) => document,
-                Text::Skipped(text) => parser(text).value().map_err(|error| syntax(path, &error))?,
-            };
-            let stated_id = document.get("trace_id").cloned();
-            let is_flat = document.get("calls").is_none();
-            let take = take_of(&id, document)
-                .map_err(|wrong| misfit(path, &text, wrong.below(&id).below("traces")))?;
-            takes.push(StoredTake {
-                take,
-                stated_id,
-                is_flat,
-            });
+        for (id, part) in outline.takes {
+            // Without a choice every take is passed over first.
+            let Text::Skipped(part) = part else { continue };
+            takes.push(stored(path, &text, &id, part)?);
         }
         let (latest, history) = (outline.latest, outline.history);
         Ok(Self {

@@ -7,7 +7,7 @@ use super::layer::{self, Layer};
 use super::nearest::hint;
 
 /// `VCR_*` names that other parts of the product define; they are known, but no settings.
-const OTHER_NAMES: [&str; 2] = ["VCR_REAL_TRAFFIC", "VCR_REQUIRE_NEXTEST"];
+const OTHER_NAMES: [&str; 3] = ["VCR_LOCALE", "VCR_REAL_TRAFFIC", "VCR_REQUIRE_NEXTEST"];
 
 static SNAPSHOT: OnceCell<Environment> = OnceCell::new();
 

@@ -11,11 +11,11 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::layer::{self, Key, Layer};
 use super::nearest::hint;
 use super::providers::ProviderTable;
-use super::{Environment, Mode, Settings};
+use super::{Environment, Mode, ServeSettings, Settings};
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "vcr.toml";
-const TABLES: [&str; 3] = ["providers", "redact", "upstreams"];
+const TABLES: [&str; 4] = ["providers", "redact", "serve", "upstreams"];
 
 /// `vcr.toml` beside Cargo.toml: what a project sets once.
 #[derive(Clone, Debug, Default)]
@@ -88,12 +88,18 @@ impl ProjectFile {
                 "redact" => file.redact = reader.redact(value)?,
                 "providers" => file.providers = reader.providers(value)?,
                 "upstreams" => file.upstreams = reader.upstreams(value)?,
-                _ => reader.setting(name, value, &mut file.layer)?,
+                "serve" => {
+                    for (name, value) in reader.table("serve", value)? {
+                        reader.setting("serve", name, value, &mut file.layer)?;
+                    }
+                }
+                _ => reader.setting("", name, value, &mut file.layer)?,
             }
         }
         // Ask for every setting once, so that a wrong one is told whatever overrides it later.
-        Settings::resolve(&[], &Environment::default(), &file, Mode::Replay)
-            .map_err(|error| error.at(path))?;
+        let environment = Environment::default();
+        Settings::resolve(&[], &environment, &file, Mode::Replay).map_err(|error| error.at(path))?;
+        ServeSettings::resolve(&Layer::builder(), &environment, &file).map_err(|error| error.at(path))?;
         Ok(file)
     }
 
@@ -148,17 +154,25 @@ impl Reader<'_> {
         )
     }
 
-    fn setting(&self, name: &Spanned<DeString<'_>>, value: &Value<'_>, layer: &mut Layer) -> Result<()> {
+    fn setting(
+        &self,
+        table: &str,
+        name: &Spanned<DeString<'_>>,
+        value: &Value<'_>,
+        layer: &mut Layer,
+    ) -> Result<()> {
         let word = name.get_ref().as_ref();
-        if word == "mode" {
+        if table.is_empty() && word == "mode" {
             return Err(self.error(
                 name.span(),
                 "`mode` is no setting of a project",
                 "set VCR_MODE for a run, or `mode` in the attribute of a test",
             ));
         }
-        let Some((_, key)) = layer::file_keys().find(|(known, _)| *known == word) else {
-            let known: Vec<&str> = layer::file_keys().map(|(known, _)| known).chain(TABLES).collect();
+        let keys = layer::file_keys(table);
+        let Some((_, full, key)) = keys.clone().find(|(known, ..)| *known == word) else {
+            let tables = TABLES.into_iter().filter(|_| table.is_empty());
+            let known: Vec<&str> = keys.map(|(known, ..)| known).chain(tables).collect();
             return Err(self.unknown(name, known.iter().copied()));
         };
         let (line, _) = self.position(&name.span());
@@ -181,7 +195,7 @@ impl Reader<'_> {
                 ));
             }
         };
-        layer.add_from_file(key, word, text, line);
+        layer.add_from_file(key, full, text, line);
         Ok(())
     }
 

@@ -20,12 +20,19 @@ pub(crate) enum Key {
     Scenario,
     Invoker,
     Filename,
+    Source,
     Ignore,
     AllowUnused,
     Private,
     RetryAfter,
     KeepTransient,
     Cross,
+    Repeat,
+    Listen,
+    Upstream,
+    Idle,
+    Grace,
+    BodyLimit,
 }
 
 /// How a setting is called in each place; empty where it cannot stand.
@@ -38,7 +45,7 @@ struct Names {
 }
 
 /// The table of the documentation, row by row.
-const NAMES: [Names; 18] = [
+const NAMES: [Names; 25] = [
     row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
     row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
     row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
@@ -69,12 +76,19 @@ const NAMES: [Names; 18] = [
     row(Key::Scenario, "", &["vcr_scenario"], "scenario", ""),
     row(Key::Invoker, "", &["vcr_invoker"], "invoker", ""),
     row(Key::Filename, "", &["vcr_filename"], "filename", ""),
+    row(Key::Source, "", &[], "source", ""),
     row(Key::Ignore, "", &[], "ignore", "ignore"),
     row(Key::AllowUnused, "", &[], "allow_unused", ""),
     row(Key::Private, "", &[], "private", ""),
     row(Key::RetryAfter, "", &[], "", "retry_after"),
     row(Key::KeepTransient, "", &[], "", "keep_transient"),
     row(Key::Cross, "", &[], "", "cross"),
+    row(Key::Repeat, "VCR_REPEAT", &["vcr_repeat"], "", "repeat"),
+    row(Key::Listen, "VCR_LISTEN", &[], "", "serve.listen"),
+    row(Key::Upstream, "VCR_UPSTREAM", &[], "", "serve.upstream"),
+    row(Key::Idle, "VCR_IDLE", &[], "", "serve.idle"),
+    row(Key::Grace, "VCR_GRACE", &[], "", "serve.grace"),
+    row(Key::BodyLimit, "VCR_BODY_LIMIT", &[], "", "serve.body_limit"),
 ];
 
 const fn row(
@@ -101,12 +115,15 @@ pub(super) fn variables() -> impl Iterator<Item = &'static str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The keys that may stand at the top of `vcr.toml`.
-pub(super) fn file_keys() -> impl Iterator<Item = (&'static str, Key)> {
+/// The keys that may stand in a table of `vcr.toml`, and what they are called in all; the top has the name ``.
+pub(super) fn file_keys(table: &str) -> impl Iterator<Item = (&'static str, &'static str, Key)> + Clone {
     NAMES
         .iter()
         .filter(|names| !names.file.is_empty())
-        .map(|names| (names.file, names.key))
+        .filter_map(move |names| {
+            let (place, key) = names.file.rsplit_once('.').unwrap_or(("", names.file));
+            (place == table).then_some((key, names.file, names.key))
+        })
 }
 
 fn metadata_keys() -> impl Iterator<Item = &'static str> {

@@ -7,7 +7,9 @@ mod layer;
 mod nearest;
 mod providers;
 mod public;
+mod serve;
 mod settings;
+mod source_name;
 mod values;
 
 pub(crate) use environment::Environment;
@@ -17,5 +19,7 @@ pub(crate) use layer::{Key, Layer};
 pub(crate) use nearest::hint;
 pub(crate) use providers::{ProviderTable, RuleLine};
 pub use public::Config;
+pub(crate) use serve::ServeSettings;
 pub(crate) use settings::Settings;
+pub(crate) use source_name::{Ceilings, SourceName};
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::layer::Entry;
 use super::values::{Parse, Refusal, micros, parse_optional, word};
-use super::{Chaos, Environment, IncludeRaw, Key, Layer, Matching, Mode, ProjectFile, Speed};
+use super::{Chaos, Environment, IncludeRaw, Key, Layer, Matching, Mode, ProjectFile, SourceName, Speed};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The coalescing window in milliseconds where nothing else is said.
@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) scenario: Option<String>,
     pub(crate) invoker: Option<String>,
     pub(crate) filename: Option<String>,
+    /// What answers instead of the cassette.
+    pub(crate) source: Option<SourceName>,
     pub(crate) allow_unused: bool,
     pub(crate) private: bool,
     /// Whether replay at top speed tells the caller to retry at once, whatever the recorded `retry-after` says.
@@ -35,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) keep_transient: bool,
     /// Whether recordings of one protocol answer requests of another.
     pub(crate) cross: bool,
+    /// Whether the last of equal calls answers again when all have been used.
+    pub(crate) repeat: bool,
     /// Whether `CI` is set.
     pub(crate) ci: bool,
 }
@@ -58,13 +62,7 @@ impl Settings {
         project: &ProjectFile,
         default_mode: Mode,
     ) -> Result<Self> {
-        let mut layers = layers.to_vec();
-        layers.push(environment.layer());
-        layers.push(project.layer());
-        let mut resolver = Resolver {
-            layers,
-            problems: Vec::new(),
-        };
+        let mut resolver = Resolver::new(layers, environment, project);
         let settings = Self {
             mode: resolver.value(Key::Mode).unwrap_or(default_mode),
             speed: resolver.value(Key::Speed).unwrap_or_default(),
@@ -83,6 +81,7 @@ impl Settings {
             scenario: resolver.text(Key::Scenario),
             invoker: resolver.text(Key::Invoker),
             filename: resolver.text(Key::Filename),
+            source: resolver.value(Key::Source),
             allow_unused: resolver.value(Key::AllowUnused).unwrap_or_default(),
             private: resolver.value(Key::Private).unwrap_or_default(),
             cut_retry_after: resolver
@@ -90,6 +89,7 @@ impl Settings {
                 .is_some_and(|RetryAfter { cut }| cut),
             keep_transient: resolver.value(Key::KeepTransient).unwrap_or(true),
             cross: resolver.value(Key::Cross).unwrap_or_default(),
+            repeat: resolver.value(Key::Repeat).unwrap_or_default(),
             ci: environment.ci(),
         };
         resolver.finish()?;
@@ -157,12 +157,24 @@ fn pin(item: &str) -> Result<TracePin, Refusal> {
     })
 }
 
-struct Resolver<'a> {
+/// Asks layers for values and collects what is wrong with them.
+pub(super) struct Resolver<'a> {
     layers: Vec<&'a Layer>,
     problems: Vec<(String, Refusal)>,
 }
 
 impl<'a> Resolver<'a> {
+    /// `layers`, then the environment, then `vcr.toml`.
+    pub(super) fn new(layers: &[&'a Layer], environment: &'a Environment, project: &'a ProjectFile) -> Self {
+        let mut layers = layers.to_vec();
+        layers.push(environment.layer());
+        layers.push(project.layer());
+        Self {
+            layers,
+            problems: Vec::new(),
+        }
+    }
+
     fn entries(&self, key: Key) -> impl Iterator<Item = (&'a Layer, &'a Entry)> + use<'a> {
         let layers = self.layers.clone();
         layers
@@ -172,7 +184,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The first value that any layer has. The others are read too, for their mistakes.
-    fn value<T: Parse>(&mut self, key: Key) -> Option<T> {
+    pub(super) fn value<T: Parse>(&mut self, key: Key) -> Option<T> {
         let mut first = None;
         for (layer, entry) in self.entries(key) {
             match parse_optional(&entry.text) {
@@ -187,7 +199,7 @@ impl<'a> Resolver<'a> {
         first
     }
 
-    fn text(&mut self, key: Key) -> Option<String> {
+    pub(super) fn text(&mut self, key: Key) -> Option<String> {
         let mut first = None;
         for (layer, entry) in self.entries(key) {
             let text = entry.text.trim();
@@ -219,7 +231,7 @@ impl<'a> Resolver<'a> {
         list
     }
 
-    fn finish(mut self) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<()> {
         if self.problems.len() > 1 {
             let lines: Vec<String> = self
                 .problems

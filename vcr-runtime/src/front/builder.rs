@@ -53,6 +53,13 @@ impl VcrBuilder {
         self.with(Key::Filename, filename.into())
     }
 
+    /// What answers instead of the cassette: `frozen:answers.jsonl` in the fixture directory, with ceilings to lower behind it,
+    /// as in `frozen:answers.jsonl?max_calls=40`. Replay reads it, and `Mode::New` takes from it what matches; a recording
+    /// still goes to the cassette.
+    pub fn source(self, source: impl Into<String>) -> Self {
+        self.with(Key::Source, source.into())
+    }
+
     /// The directory of the cassettes; relative to the package's.
     pub fn fixture_dir(self, directory: impl Into<PathBuf>) -> Self {
         let directory: PathBuf = directory.into();
@@ -135,6 +142,12 @@ impl VcrBuilder {
     /// reasoning, tool calls, finish reason, usage and failure. Off by default; `cross = true` in `vcr.toml` does the same.
     pub fn cross(self, cross: bool) -> Self {
         self.with(Key::Cross, cross)
+    }
+
+    /// Whether the last of equal recorded calls answers again when all of them have been used. Off by default: a call
+    /// that is made more often than it was recorded is a miss. Also `VCR_REPEAT`, `vcr_repeat`, and `repeat` in `vcr.toml`.
+    pub fn repeat(self, repeat: bool) -> Self {
+        self.with(Key::Repeat, repeat)
     }
 
     /// A policy that may cut answers while they are recorded.

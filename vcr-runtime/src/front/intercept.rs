@@ -236,7 +236,7 @@ async fn replay<T: DeserializeOwned, E>(session: &Session, played: Played) -> Re
         }
         // Written by hand: the text of the timeline is the answer.
         _ => compact(&Json::String(
-            call.frames.iter().map(|frame| frame.chunk.as_str()).collect(),
+            call.frames.views().map(|frame| frame.chunk).collect(),
         )),
     };
     serde_json::from_str(&text).map_err(|error| {

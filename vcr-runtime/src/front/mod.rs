@@ -3,8 +3,12 @@
 mod access;
 mod builder;
 mod completion;
+#[cfg(feature = "daemon")]
+pub mod daemon;
 #[cfg(feature = "gateway")]
 mod gateway;
+#[cfg(feature = "harness")]
+pub(crate) mod harness;
 mod intercept;
 mod vcr;
 

@@ -12,9 +12,9 @@ mod write;
 
 pub(crate) use convert::{from_serialize, from_value, to_value};
 pub(crate) use number::Number;
-pub(crate) use parse::{JsonError, Limits, Parser, parse};
+pub(crate) use parse::{JsonError, Limits, Nested, Parser, parse};
 pub(crate) use scalar::is_plain;
 pub(crate) use value::{Json, Object};
-#[cfg(test)]
-pub(crate) use write::pretty;
-pub(crate) use write::{compact, compact_into, escape_into, pretty_at};
+#[cfg(feature = "harness")]
+pub(crate) use write::pretty_at;
+pub(crate) use write::{Place, block, compact, compact_into, escape_into, fitted, line_into};

@@ -41,6 +41,17 @@ impl Number {
         Self::Text(text.into())
     }
 
+    /// How long its text is.
+    pub(crate) fn columns(&self) -> usize {
+        match self {
+            Self::Int(value) => {
+                let digits = value.unsigned_abs().checked_ilog10().unwrap_or_default() as usize + 1;
+                digits + usize::from(*value < 0)
+            }
+            Self::Text(text) => text.len(),
+        }
+    }
+
     pub(crate) fn as_u64(&self) -> Option<u64> {
         match self {
             Self::Int(value) => u64::try_from(*value).ok(),

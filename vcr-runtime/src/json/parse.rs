@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 
 use super::{Json, Number, Object};
@@ -11,6 +12,8 @@ pub(crate) struct Limits {
     pub(crate) nodes: usize,
     /// Refuse an object that names a key twice.
     pub(crate) unique_keys: bool,
+    /// Refuse a number beyond the range of a double.
+    pub(crate) finite_numbers: bool,
 }
 
 impl Default for Limits {
@@ -19,6 +22,7 @@ impl Default for Limits {
             depth: 128,
             nodes: usize::MAX,
             unique_keys: false,
+            finite_numbers: false,
         }
     }
 }
@@ -66,11 +70,37 @@ pub(crate) struct Parser<'a> {
     pub(super) at: usize,
     depth: usize,
     nodes: usize,
-    limits: Limits,
+    pub(super) limits: Limits,
 }
 
-/// An error on its way out; the path grows from the inside.
 pub(super) type Parsed<T> = Result<T, JsonError>;
+
+/// An error that learns on its way out where in the document it arose.
+pub(crate) trait Nested: From<JsonError> {
+    /// It arose in the value of this member.
+    #[must_use]
+    fn below_member(self, key: &str) -> Self;
+
+    /// It arose in this element.
+    #[must_use]
+    fn below_item(self, index: usize) -> Self;
+}
+
+impl Nested for JsonError {
+    #[cold]
+    fn below_member(self, key: &str) -> Self {
+        if self.path.is_empty() || self.path.starts_with('[') {
+            below(self, key)
+        } else {
+            below(self, &format!("{key}."))
+        }
+    }
+
+    #[cold]
+    fn below_item(self, index: usize) -> Self {
+        below(self, &format!("[{index}]"))
+    }
+}
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str, limits: Limits) -> Self {
@@ -87,9 +117,15 @@ impl<'a> Parser<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Moves to the next byte that is no white space.
-    pub(crate) fn skip_white_space(&mut self) {
+    /// Where in the text the parser stands, in bytes.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Moves to the next byte that is no white space, and returns it.
+    pub(crate) fn ahead(&mut self) -> Option<u8> {
         self.white_space();
+        self.peek()
     }
 
     fn white_space(&mut self) {
@@ -154,6 +190,44 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// How many bytes of the text have been read.
+    #[cfg(feature = "harness")]
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// The array of bytes that comes next, `[0, 255]`. Walking it number by number as values would take ten times as long, and
+    /// some formats keep whole bodies so.
+    #[cfg(feature = "harness")]
+    pub(crate) fn bytes(&mut self) -> Parsed<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.items(|parser, _| {
+            parser.white_space();
+            bytes.push(parser.byte()?);
+            Ok(())
+        })?;
+        Ok(bytes)
+    }
+
+    #[cfg(feature = "harness")]
+    fn byte(&mut self) -> Parsed<u8> {
+        let text = self.text.as_bytes();
+        let start = self.at;
+        let mut value = 0_u16;
+        while let Some(digit) = text.get(self.at).filter(|byte| byte.is_ascii_digit()) {
+            value = value * 10 + u16::from(digit - b'0');
+            self.at += 1;
+            if self.at - start > 3 {
+                break;
+            }
+        }
+        let leading_zero = text.get(start) == Some(&b'0') && self.at - start > 1;
+        match u8::try_from(value) {
+            Ok(byte) if self.at > start && !leading_zero => Ok(byte),
+            _ => Err(self.error_at(start, "expected a byte, a number from 0 to 255")),
+        }
+    }
+
     /// Parses the next value.
     pub(crate) fn value(&mut self) -> Parsed<Json> {
         self.white_space();
@@ -163,11 +237,11 @@ impl<'a> Parser<'a> {
             Some(b'{') => {
                 let mut object = Object::new();
                 self.members(|parser, key| {
-                    object.0.push((key, parser.value()?));
-                    Ok(())
+                    object.0.push((key.into_owned(), parser.value()?));
+                    Parsed::Ok(())
                 })?;
                 if self.limits.unique_keys {
-                    self.unique(&object)?;
+                    self.unique(object.iter().map(|(key, _)| key.as_str()).collect())?;
                 }
                 Ok(Json::Object(object))
             }
@@ -175,7 +249,7 @@ impl<'a> Parser<'a> {
                 let mut items = Vec::new();
                 self.items(|parser, _| {
                     items.push(parser.value()?);
-                    Ok(())
+                    Parsed::Ok(())
                 })?;
                 Ok(Json::Array(items))
             }
@@ -205,6 +279,7 @@ impl<'a> Parser<'a> {
     }
 
     fn skip_members(&mut self) -> Parsed<()> {
+        let mut keys: Vec<Cow<'a, str>> = Vec::new();
         self.enter()?;
         self.white_space();
         if self.peek() == Some(b'}') {
@@ -217,21 +292,29 @@ impl<'a> Parser<'a> {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("expected a member name in quotes"));
             }
-            self.skip_string()?;
+            self.node()?;
+            if self.limits.unique_keys {
+                keys.push(self.text()?);
+            } else {
+                self.skip_string()?;
+            }
             self.colon()?;
             self.skip_value()?;
             if !self.next_or(b'}', "expected `,` or `}`")? {
                 self.depth -= 1;
-                return Ok(());
+                return self.unique(keys.iter().map(AsRef::as_ref).collect());
             }
         }
     }
 
     /// Walks the object that comes next; `member` must consume each value.
-    pub(crate) fn members(&mut self, mut member: impl FnMut(&mut Self, String) -> Parsed<()>) -> Parsed<()> {
+    pub(crate) fn members<E: Nested>(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.white_space();
         if self.peek() != Some(b'{') {
-            return Err(self.unexpected("expected an object"));
+            return Err(self.unexpected("expected an object").into());
         }
         self.enter()?;
         self.white_space();
@@ -243,13 +326,13 @@ impl<'a> Parser<'a> {
         loop {
             self.white_space();
             if self.peek() != Some(b'"') {
-                return Err(self.unexpected("expected a member name in quotes"));
+                return Err(self.unexpected("expected a member name in quotes").into());
             }
-            let start = self.at;
-            let key = self.string()?;
-            let end = self.at;
+            self.node()?;
+            let key = self.text()?;
             self.colon()?;
-            member(self, key).map_err(|error| self.below_member(error, start, end))?;
+            let name = key.clone();
+            member(self, key).map_err(|error| error.below_member(&name))?;
             if !self.next_or(b'}', "expected `,` or `}`")? {
                 self.depth -= 1;
                 return Ok(());
@@ -258,10 +341,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Walks the array that comes next; `item` must consume each value.
-    pub(crate) fn items(&mut self, mut item: impl FnMut(&mut Self, usize) -> Parsed<()>) -> Parsed<()> {
+    pub(crate) fn items<E: Nested>(
+        &mut self,
+        mut item: impl FnMut(&mut Self, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.white_space();
         if self.peek() != Some(b'[') {
-            return Err(self.unexpected("expected an array"));
+            return Err(self.unexpected("expected an array").into());
         }
         self.enter()?;
         self.white_space();
@@ -272,22 +358,12 @@ impl<'a> Parser<'a> {
         }
         let mut index = 0;
         loop {
-            item(self, index).map_err(|error| below(error, &format!("[{index}]")))?;
+            item(self, index).map_err(|error| error.below_item(index))?;
             index += 1;
             if !self.next_or(b']', "expected `,` or `]`")? {
                 self.depth -= 1;
                 return Ok(());
             }
-        }
-    }
-
-    #[cold]
-    fn below_member(&self, error: JsonError, start: usize, end: usize) -> JsonError {
-        let key = &self.text[start + 1..end - 1];
-        if error.path.is_empty() || error.path.starts_with('[') {
-            below(error, key)
-        } else {
-            below(error, &format!("{key}."))
         }
     }
 
@@ -316,8 +392,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn unique(&self, object: &Object) -> Parsed<()> {
-        let mut keys: Vec<&str> = object.iter().map(|(key, _)| key.as_str()).collect();
+    fn unique(&self, mut keys: Vec<&str>) -> Parsed<()> {
         keys.sort_unstable();
         match keys.windows(2).find(|pair| pair[0] == pair[1]) {
             None => Ok(()),
@@ -436,6 +511,9 @@ mod tests {
         };
         assert!(parse_with("[1,2]", limits).is_ok());
         assert!(parse_with("[1,2,3]", limits).is_err());
+        // A key counts as well.
+        assert!(parse_with("{\"a\":1}", limits).is_ok() && parse_with("{\"a\":[1]}", limits).is_err());
+        assert!(Parser::new("{\"a\":[1]}", limits).skip().is_err());
         let limits = Limits {
             unique_keys: true,
             ..Limits::default()
@@ -445,6 +523,18 @@ mod tests {
             (error.path.as_str(), error.message),
             ("a.b", "the object names this key twice")
         );
+        for twice in ["{\"a\":1,\"a\":2}", "[{\"a\":1,\"\\u0061\":2}]"] {
+            let skipped = Parser::new(twice, limits).skip().unwrap_err();
+            assert_eq!(skipped.message, "the object names this key twice", "{twice}");
+            assert!(Parser::new(twice, Limits::default()).skip().is_ok());
+        }
+        let limits = Limits {
+            finite_numbers: true,
+            ..Limits::default()
+        };
+        assert!(parse_with("[1e308,-1e-999,123456789012345678901234567890]", limits).is_ok());
+        assert!(parse_with("[1e309]", limits).is_err() && parse("[1e309]").is_ok());
+        assert!(Parser::new("-1e400", limits).skip().is_err());
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Strings and numbers of the parser.
 
+use std::borrow::Cow;
+
 use super::parse::{Parsed, Parser};
 
 impl<'a> Parser<'a> {
-    /// The text of the number that comes next, checked by the JSON grammar.
-    pub(super) fn number(&mut self) -> Parsed<&'a str> {
+    /// The text of the number whose first character stands here, checked by the JSON grammar.
+    pub(crate) fn number(&mut self) -> Parsed<&'a str> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let digits = |at: &mut usize| {
@@ -32,8 +34,14 @@ impl<'a> Parser<'a> {
         if !good {
             return Err(self.error_at(at, "this is not a JSON number"));
         }
+        let text = &self.text[start..at];
+        // Up to 300 characters without an exponent are always in range.
+        let may_overflow = text.len() > 300 || text.contains(['e', 'E']);
+        if self.limits.finite_numbers && may_overflow && !text.parse::<f64>().is_ok_and(f64::is_finite) {
+            return Err(self.error_at(start, "this number is beyond the range of a double"));
+        }
         self.at = at;
-        Ok(&self.text[start..at])
+        Ok(text)
     }
 
     /// Moves to the next byte that is special inside a string.
@@ -62,22 +70,28 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn string(&mut self) -> Parsed<String> {
+        self.text().map(Cow::into_owned)
+    }
+
+    /// The string whose quote stands here; borrowed where it is written without escapes.
+    pub(crate) fn text(&mut self) -> Parsed<Cow<'a, str>> {
+        let text = self.text;
         self.at += 1;
         let start = self.at;
         if self.plain()? == b'"' {
-            let text = self.text[start..self.at].to_owned();
+            let end = self.at;
             self.at += 1;
-            return Ok(text);
+            return Ok(Cow::Borrowed(&text[start..end]));
         }
-        let mut out = self.text[start..self.at].to_owned();
+        let mut out = text[start..self.at].to_owned();
         loop {
             out.push(self.escape()?);
             let start = self.at;
             let stop = self.plain()?;
-            out.push_str(&self.text[start..self.at]);
+            out.push_str(&text[start..self.at]);
             if stop == b'"' {
                 self.at += 1;
-                return Ok(out);
+                return Ok(Cow::Owned(out));
             }
         }
     }

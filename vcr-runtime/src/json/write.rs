@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
-use super::Json;
 use super::scalar::next_special;
+use super::{Json, Object};
 
 /// The document without white space.
 pub(crate) fn compact(document: &Json) -> String {
@@ -10,17 +10,12 @@ pub(crate) fn compact(document: &Json) -> String {
     out
 }
 
-/// The most numbers of a list that stand on lines of their own. More of them are a vector or a list of times, in which
-/// nobody looks for one line: they share a line, so that a changed vector is one changed line.
-const MAX_NUMBER_LINES: usize = 8;
+/// The most numbers of a list that are spaced out. More of them are a vector or a list of times, in which nobody looks
+/// for one number.
+const MAX_SPACED_NUMBERS: usize = 8;
 
-/// The document as cassettes are written: two spaces, non-ASCII as is, long lists of numbers on one line, no final newline.
-#[cfg(test)]
-pub(crate) fn pretty(document: &Json) -> String {
-    let mut out = String::with_capacity(256);
-    pretty_at(document, 0, &mut out);
-    out
-}
+/// The columns that a line of [`fitted`] may take, but for its longest text.
+const WIDTH: usize = 120;
 
 /// Appends the document without white space.
 pub(crate) fn compact_into(document: &Json, out: &mut String) {
@@ -51,42 +46,152 @@ pub(crate) fn compact_into(document: &Json, out: &mut String) {
     }
 }
 
-/// Appends the pretty form of `document`, whose first line stands at nesting `depth` already.
-pub(crate) fn pretty_at(document: &Json, depth: usize, out: &mut String) {
+/// Appends the document as one line: `{"a": 1, "b": [2, 3]}`.
+pub(crate) fn line_into(document: &Json, out: &mut String) {
     match document {
         Json::Array(items) if is_vector(items) => compact_into(document, out),
-        Json::Array(items) if !items.is_empty() => {
+        Json::Array(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
-                out.push_str(if index > 0 { ",\n" } else { "\n" });
-                indent(depth + 1, out);
-                pretty_at(item, depth + 1, out);
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                line_into(item, out);
             }
-            out.push('\n');
-            indent(depth, out);
             out.push(']');
         }
-        Json::Object(object) if !object.is_empty() => {
+        Json::Object(object) => {
             out.push('{');
             for (index, (key, value)) in object.iter().enumerate() {
-                out.push_str(if index > 0 { ",\n" } else { "\n" });
-                indent(depth + 1, out);
+                if index > 0 {
+                    out.push_str(", ");
+                }
                 quote_into(key, out);
                 out.push_str(": ");
-                pretty_at(value, depth + 1, out);
+                line_into(value, out);
             }
-            out.push('\n');
-            indent(depth, out);
             out.push('}');
         }
-        Json::Array(_) => out.push_str("[]"),
-        Json::Object(_) => out.push_str("{}"),
         scalar => scalar_into(scalar, out),
     }
 }
 
+/// Where a part of a document begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    /// How many objects and lists it stands in.
+    depth: usize,
+    column: usize,
+}
+
+/// Appends a part of a document: on one line where that is short, else one member a line. Its longest text does not count,
+/// so a message is one line however long it is.
+pub(crate) fn fitted(document: &Json, place: Place, out: &mut String) {
+    let mut room = Room {
+        left: WIDTH.saturating_sub(place.column),
+        longest: 0,
+    };
+    if room.takes(document) {
+        line_into(document, out);
+    } else {
+        block(document, place, out, |_, part, place, out| {
+            fitted(part, place, out);
+        });
+    }
+}
+
+/// Appends a document with every member on a line of its own; its first line stands at nesting `depth` already.
+#[cfg(feature = "harness")]
+pub(crate) fn pretty_at(document: &Json, depth: usize, out: &mut String) {
+    let place = Place {
+        depth,
+        column: 2 * depth,
+    };
+    block(document, place, out, |_, part, place, out| {
+        pretty_at(part, place.depth, out);
+    });
+}
+
+/// Appends an object or a list one member a line, each as `part` writes it by its name (empty in a list) and place.
+pub(crate) fn block(
+    document: &Json,
+    place: Place,
+    out: &mut String,
+    part: impl Fn(&str, &Json, Place, &mut String),
+) {
+    let depth = place.depth + 1;
+    let column = 2 * depth;
+    let line = |first: bool, out: &mut String| {
+        out.push_str(if first { "\n" } else { ",\n" });
+        indent(depth, out);
+    };
+    let (open, close) = match document {
+        Json::Array(items) if !items.is_empty() && !is_vector(items) => ('[', ']'),
+        Json::Object(members) if !members.is_empty() => ('{', '}'),
+        other => return line_into(other, out),
+    };
+    out.push(open);
+    for (index, item) in document.as_array().into_iter().flatten().enumerate() {
+        line(index == 0, out);
+        part("", item, Place { depth, column }, out);
+    }
+    for (index, (name, value)) in document
+        .as_object()
+        .into_iter()
+        .flat_map(Object::iter)
+        .enumerate()
+    {
+        line(index == 0, out);
+        quote_into(name, out);
+        out.push_str(": ");
+        let column = column + name.len() + 4;
+        part(name, value, Place { depth, column }, out);
+    }
+    out.push('\n');
+    indent(place.depth, out);
+    out.push(close);
+}
+
+/// Whether a document is a short line; measured only as far as it may be.
+struct Room {
+    left: usize,
+    /// Of the texts so far, which were not counted.
+    longest: usize,
+}
+
+impl Room {
+    fn takes(&mut self, document: &Json) -> bool {
+        match document {
+            Json::Array(items) => {
+                let mut items = items.iter().enumerate();
+                self.take(2) && items.all(|(at, item)| self.take(2 * at.min(1)) && self.takes(item))
+            }
+            Json::Object(object) => {
+                let mut members = object.iter().enumerate();
+                self.take(2)
+                    && members.all(|(at, (key, value))| {
+                        self.take(2 * at.min(1) + key.len() + 4) && self.takes(value)
+                    })
+            }
+            Json::String(text) => {
+                let counted = text.len().min(self.longest);
+                self.longest = self.longest.max(text.len());
+                self.take(counted + 2)
+            }
+            Json::Number(number) => self.take(number.columns()),
+            Json::Bool(_) | Json::Null => self.take(4),
+        }
+    }
+
+    fn take(&mut self, columns: usize) -> bool {
+        let left = self.left.checked_sub(columns);
+        self.left = left.unwrap_or_default();
+        left.is_some()
+    }
+}
+
 fn is_vector(items: &[Json]) -> bool {
-    items.len() > MAX_NUMBER_LINES && items.iter().all(|item| matches!(item, Json::Number(_)))
+    items.len() > MAX_SPACED_NUMBERS && items.iter().all(|item| matches!(item, Json::Number(_)))
 }
 
 fn indent(depth: usize, out: &mut String) {
@@ -152,36 +257,79 @@ mod tests {
     use super::super::parse;
     use super::*;
 
-    #[test]
-    fn both_forms_reread_as_the_same_document() {
-        let text = "{\"a\":[],\"b\":{},\"c\":[1,{\"d\":\"é\\u0000\\u001b\\u2028\\\"\\\\\"}],\"n\":-1.0e-07}";
+    fn shown(text: &str) -> String {
         let document = parse(text).unwrap();
+        let mut out = String::new();
+        fitted(&document, Place::default(), &mut out);
+        assert_eq!(parse(&out).unwrap(), document);
         assert_eq!(parse(&compact(&document)).unwrap(), document);
-        assert_eq!(parse(&pretty(&document)).unwrap(), document);
+        out
+    }
+
+    #[test]
+    fn what_is_short_is_one_line() {
+        for (text, line) in [
+            (
+                r#"{"a":[],"b":{},"c":[1,{"d":"é\u0000\u001b\u2028\"\\"}],"n":-1.0e-07,"t":[true,null]}"#,
+                "{\"a\": [], \"b\": {}, \"c\": [1, {\"d\": \"é\\u0000\\u001b\u{2028}\\\"\\\\\"}], \"n\": -1.0e-07, \"t\": [true, null]}",
+            ),
+            ("[]", "[]"),
+            (r#""x""#, r#""x""#),
+        ] {
+            assert_eq!(shown(text), line);
+        }
+    }
+
+    #[test]
+    fn the_longest_text_does_not_count() {
+        let text = "x".repeat(500);
+        let line = format!(r#"{{"role": "user", "content": "{text}"}}"#);
+        assert_eq!(shown(&line), line);
+        let two = format!(r#"{{"content":"{text}","reasoning":"{text}"}}"#);
         assert_eq!(
-            pretty(&document),
-            "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": \"é\\u0000\\u001b\u{2028}\\\"\\\\\"\n    }\n  ],\n  \"n\": -1.0e-07\n}"
+            shown(&two),
+            format!("{{\n  \"content\": \"{text}\",\n  \"reasoning\": \"{text}\"\n}}")
+        );
+    }
+
+    #[test]
+    fn what_is_not_short_is_a_line_a_member() {
+        let item = r#"{"name": "a name", "value": 12345678901}"#;
+        let list = |count: usize, between: &str| vec![item; count].join(between);
+        // One of the names is not counted: 120 columns are left.
+        let fits = format!("[{}]", list(3, ", "));
+        assert_eq!(fits.len(), 120 + "a name".len());
+        assert_eq!(shown(&fits), fits);
+        assert_eq!(
+            shown(&fits.replacen("12345678901", "123456789012", 1)),
+            format!(
+                "[\n  {}\n]",
+                list(3, ",\n  ").replacen("12345678901", "123456789012", 1)
+            )
+        );
+        assert_eq!(
+            shown(&format!(r#"{{"list":{fits}}}"#)),
+            format!("{{\n  \"list\": [\n    {}\n  ]\n}}", list(3, ",\n    "))
         );
     }
 
     #[test]
     fn a_vector_is_one_line_and_rereads_to_the_letter() {
-        let numbers = |count: usize| vec!["-0.1e-2"; count].join(",");
-        let document = parse(&format!(
-            r#"{{"few":[{}],"many":[{}],"mixed":[{},"x"]}}"#,
-            numbers(8),
-            numbers(9),
-            numbers(9)
-        ))
-        .unwrap();
-        let text = pretty(&document);
-        assert!(
-            text.contains(&format!("  \"many\": [{}],\n", numbers(9))),
-            "{text}"
+        let numbers = |count: usize, between: &str| vec!["-0.1e-2"; count].join(between);
+        let text = shown(&format!(
+            r#"{{"few":[{}],"many":[[{}],[{}]],"mixed":[{},"x"]}}"#,
+            numbers(8, ","),
+            numbers(60, ","),
+            numbers(9, ","),
+            numbers(40, ",")
+        ));
+        let expected = format!(
+            "{{\n  \"few\": [{}],\n  \"many\": [\n    [{}],\n    [{}]\n  ],\n  \"mixed\": [\n    {},\n    \"x\"\n  ]\n}}",
+            numbers(8, ", "),
+            numbers(60, ","),
+            numbers(9, ","),
+            numbers(40, ",\n    ")
         );
-        assert_eq!(text.lines().count(), 1 + 10 + 1 + 12 + 1);
-        let reread = parse(&text).unwrap();
-        assert_eq!(reread, document);
-        assert_eq!(pretty(&reread), text);
+        assert_eq!(text, expected);
     }
 }

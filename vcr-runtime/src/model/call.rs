@@ -1,4 +1,6 @@
-use super::{CanonicalRequest, Frame, Usage};
+use std::sync::Arc;
+
+use super::{CanonicalRequest, Frames, Usage};
 use crate::json::{Json, Object};
 
 /// One recording of a scenario; the seed calls it a trace.
@@ -13,12 +15,13 @@ pub(crate) struct Take {
 /// One completion inside a take.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Call {
-    pub(crate) request: RecordedRequest,
+    /// Shared with whoever looks requests up.
+    pub(crate) request: Arc<RecordedRequest>,
     /// Microseconds from the take's start; `None` in files written by hand.
     pub(crate) started_us: Option<u64>,
     pub(crate) http: Option<HttpHead>,
     pub(crate) metrics: Option<Metrics>,
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Frames,
     pub(crate) boundary: Option<Boundary>,
     pub(crate) usage: Option<Usage>,
     /// What is constant over the response, so that frames render back to the provider's wire form.
@@ -39,6 +42,13 @@ impl Call {
         let recorded = self.request.protocol.as_deref();
         let renderable = !self.frames.is_empty() || self.boundary.is_some();
         renderable && recorded.is_some_and(|recorded| recorded != protocol)
+    }
+
+    /// The content type of the answer.
+    pub(crate) fn content_type(&self) -> Option<&str> {
+        let headers = &self.http.as_ref()?.headers;
+        let header = headers.iter().find(|(name, _)| name == "content-type");
+        header.map(|(_, value)| value.as_str())
     }
 
     /// The call without what only its own protocol understands. No time is lost with what goes.
@@ -118,6 +128,9 @@ pub(crate) struct Boundary {
     pub(crate) code: Option<String>,
 }
 
+/// The `code` of a boundary that the transport caused, as opposed to one that the provider reported.
+pub(crate) const TRANSPORT: &str = "transport";
+
 /// The kinds of section 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BoundaryKind {
@@ -184,6 +197,7 @@ impl BoundaryKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Frame;
 
     #[test]
     fn what_another_protocol_cannot_say_goes_and_its_time_stays() {
@@ -199,11 +213,11 @@ mod tests {
             ..Frame::default()
         };
         let mut call = Call {
-            frames: vec![opaque, text],
+            frames: vec![opaque, text].into(),
             template: Some(Json::Null),
             ..Call::default()
         };
-        call.request.protocol = Some("anthropic-messages".to_owned());
+        Arc::make_mut(&mut call.request).protocol = Some("anthropic-messages".to_owned());
         assert!(
             call.is_of_another_protocol("openai-chat") && !call.is_of_another_protocol("anthropic-messages")
         );

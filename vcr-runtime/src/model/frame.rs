@@ -45,8 +45,16 @@ impl Frame {
 
     /// Whether the frame says nothing at all.
     pub(crate) fn is_blank(&self) -> bool {
-        self.chunk.is_empty()
-            && self.reasoning.is_none()
+        self.chunk.is_empty() && self.says_nothing_else()
+    }
+
+    /// Whether it is a piece of the first choice's text and no more.
+    pub(crate) fn is_text_alone(&self) -> bool {
+        self.choice == 0 && self.native_finish_reason.is_none() && self.says_nothing_else()
+    }
+
+    fn says_nothing_else(&self) -> bool {
+        self.reasoning.is_none()
             && self.reasoning_signature.is_none()
             && self.refusal.is_none()
             && self.tool_calls.is_empty()

@@ -2,12 +2,14 @@
 
 mod call;
 mod frame;
+mod frames;
 mod request;
 mod usage;
 
 pub(crate) use call::{
-    Boundary, BoundaryKind, Call, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest, Take,
+    Boundary, BoundaryKind, Call, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest, TRANSPORT, Take,
 };
 pub use frame::{Frame, FunctionCall, ToolCall};
+pub(crate) use frames::{FrameIter, FrameRef, Frames};
 pub(crate) use request::{CanonicalRequest, PLAIN, is_absent, texts};
 pub use usage::Usage;

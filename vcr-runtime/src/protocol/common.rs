@@ -19,6 +19,17 @@ pub(super) fn object<const N: usize>(members: [(&str, Json); N]) -> Object {
         .collect()
 }
 
+/// An error of ours in the shape that most SDKs read a message from.
+pub(crate) fn refusal(code: &str, message: &str) -> Json {
+    let error = object([
+        ("type", code.into()),
+        ("message", message.into()),
+        ("param", Json::Null),
+        ("code", code.into()),
+    ]);
+    object([("type", "error".into()), ("error", error.into())]).into()
+}
+
 /// The leading parameters, all unset.
 pub(super) fn leading() -> Object {
     object(LEADING.map(|name| (name, Json::Null)))

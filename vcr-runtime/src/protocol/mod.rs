@@ -1,6 +1,7 @@
 //! Wire formats to canonical form and back. Knows no sockets.
 
 mod alike;
+mod answered;
 mod anthropic;
 mod bedrock;
 mod common;
@@ -23,10 +24,13 @@ mod rules;
 mod sse;
 #[cfg(test)]
 mod testing;
+mod timeline;
 mod usage_slot;
 mod wire;
 
 pub(crate) use alike::{asks_alike, level};
+pub(crate) use answered::{in_array, is_streamed, recorded_delivery};
+pub(crate) use common::refusal;
 pub(crate) use custom::Providers;
 pub(crate) use delivery::Delivery;
 pub(crate) use framing::Framer;
@@ -34,6 +38,8 @@ pub use paths::resolve;
 pub(crate) use plain::plain_request;
 pub use registry::Protocol;
 #[cfg(test)]
-pub(crate) use registry::all_wires;
-pub(crate) use registry::{find, provider_of, recognise};
+pub(crate) use registry::wires;
+pub(crate) use registry::{find, owner, provider_of, recognise};
+pub(crate) use request_body::{is_control, without_control};
+pub(crate) use timeline::{Timeline, Told};
 pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};

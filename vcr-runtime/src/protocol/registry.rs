@@ -29,47 +29,49 @@ struct Entry {
     prefix: &'static str,
     upstream: &'static str,
     provider: &'static str,
+    wires: &'static [&'static dyn Wire],
 }
 
-/// A new protocol is a variant, a row here, and a wire below.
-const PROTOCOLS: &[Entry] = &[
+/// A new protocol is a variant and a row here. The order matters only where two wires would take the same request; none do.
+static PROTOCOLS: &[Entry] = &[
     Entry {
         protocol: Protocol::OpenAi,
         prefix: "openai/v1",
         upstream: "https://api.openai.com/v1",
         provider: "openai",
+        wires: &[&OpenAiChat, &OpenAiResponses, &OpenAiEmbeddings],
     },
     Entry {
         protocol: Protocol::Anthropic,
         prefix: "anthropic",
         upstream: "https://api.anthropic.com",
         provider: "anthropic",
+        wires: &[&Messages],
     },
     Entry {
         protocol: Protocol::Gemini,
         prefix: "gemini",
         upstream: "https://generativelanguage.googleapis.com",
         provider: "gemini",
+        wires: &[&Gemini],
     },
     Entry {
         protocol: Protocol::Ollama,
         prefix: "ollama",
         upstream: "http://127.0.0.1:11434",
         provider: "ollama",
+        wires: &[&ollama::CHAT, &ollama::GENERATE],
     },
 ];
 
-/// The order matters only where two wires would take the same request; none do.
-static WIRES: &[&dyn Wire] = &[
-    &OpenAiChat,
-    &OpenAiResponses,
-    &OpenAiEmbeddings,
-    &Messages,
-    &Converse,
-    &Gemini,
-    &ollama::CHAT,
-    &ollama::GENERATE,
-];
+/// Wires without a base URL of their own: where they live depends on region or account, so callers name it.
+static OTHERS: &[&dyn Wire] = &[&Converse];
+
+/// Every built-in wire.
+pub(crate) fn wires() -> impl Iterator<Item = &'static dyn Wire> {
+    let of_protocols = PROTOCOLS.iter().flat_map(|entry| entry.wires);
+    of_protocols.chain(OTHERS).copied()
+}
 
 impl Protocol {
     /// Every protocol, in the order of the documentation.
@@ -89,6 +91,17 @@ impl Protocol {
         self.entry().prefix
     }
 
+    /// The path below which clients ask whose base URL is a bare origin, without slashes at its ends: `v1` of `openai/v1`.
+    pub(crate) fn mount(self) -> &'static str {
+        self.prefix().split_once('/').map_or("", |(_, mount)| mount)
+    }
+
+    /// The one that a wire belongs to.
+    pub(crate) fn of(wire: &dyn Wire) -> Option<Self> {
+        let has = |entry: &&Entry| entry.wires.iter().any(|own| own.name() == wire.name());
+        PROTOCOLS.iter().find(has).map(|entry| entry.protocol)
+    }
+
     /// Where its requests go by default, without a trailing slash.
     pub(crate) fn upstream(self) -> &'static str {
         self.entry().upstream
@@ -102,18 +115,17 @@ impl Protocol {
 
 /// The wire format that cassettes call `name`.
 pub(crate) fn find(name: &str) -> Option<&'static dyn Wire> {
-    WIRES.iter().copied().find(|wire| wire.name() == name)
-}
-
-/// Every wire format, for tests of what holds of all.
-#[cfg(test)]
-pub(crate) fn all_wires() -> impl Iterator<Item = &'static dyn Wire> {
-    WIRES.iter().copied()
+    wires().find(|wire| wire.name() == name)
 }
 
 /// Whose request it is, whatever the path prefix it came under.
 pub(crate) fn recognise(http: &HttpRequest<'_>) -> Option<(&'static dyn Wire, CanonicalRequest)> {
-    WIRES.iter().find_map(|wire| Some((*wire, wire.request(http)?)))
+    wires().find_map(|wire| Some((wire, wire.request(http)?)))
+}
+
+/// The wire format that requests to a path speak, whatever their body says.
+pub(crate) fn owner(path: &str) -> Option<&'static dyn Wire> {
+    wires().find(|wire| wire.owns(path))
 }
 
 /// Hosts whose registrable name is not the provider's. A leading dot means every host below.
@@ -187,10 +199,64 @@ mod tests {
 
     #[test]
     fn wires_are_found_by_their_names() {
-        for wire in WIRES {
+        for wire in wires() {
             assert_eq!(find(wire.name()).map(Wire::name), Some(wire.name()));
         }
         assert!(find("telepathy").is_none());
+    }
+
+    #[test]
+    fn a_path_tells_its_wire() {
+        for (path, name) in [
+            ("/v1/chat/completions", "openai-chat"),
+            ("/api/v1/chat/completions", "openai-chat"),
+            ("/v1beta/openai/chat/completions", "openai-chat"),
+            ("/v1/responses", "openai-responses"),
+            ("/v1/embeddings", "openai-embeddings"),
+            ("/v1/messages", "anthropic-messages"),
+            ("/anthropic/v1/messages/count_tokens", "anthropic-messages"),
+            ("/v1beta/models/g:generateContent", "gemini"),
+            ("/v1beta/models/g:countTokens", "gemini"),
+            ("/p/locations/l/models/g:streamGenerateContent", "gemini"),
+            ("/model/m/converse-stream", "bedrock-converse"),
+            ("/api/chat", "ollama-chat"),
+            ("/api/generate", "ollama-generate"),
+        ] {
+            assert_eq!(owner(path).map(Wire::name), Some(name), "{path}");
+        }
+        for path in ["/", "/v1/models", "/v1/threads/t/messages", "/converse", "/a:b"] {
+            assert!(owner(path).is_none(), "{path}");
+        }
+        // A protocol that has a base URL is found by the paths of all its wires.
+        for entry in PROTOCOLS {
+            for wire in entry.wires {
+                assert_eq!(Protocol::of(*wire), Some(entry.protocol), "{}", wire.name());
+                let path = wire.route().replace("{model}", "m");
+                assert_eq!(owner(&path).map(Wire::name), Some(wire.name()));
+            }
+        }
+        assert_eq!(Protocol::of(&Converse), None);
+    }
+
+    #[test]
+    fn every_refusal_says_what_and_why() {
+        for wire in wires() {
+            let text = crate::json::compact(&wire.refusal(409, "vcr_replay_miss", "no such call"));
+            assert!(
+                text.contains("\"vcr_replay_miss\"") && text.contains("\"no such call\""),
+                "{text}"
+            );
+        }
+        let gemini = find("gemini").unwrap().refusal(409, "c", "m");
+        assert_eq!(
+            gemini
+                .get("error")
+                .and_then(|error| error.get("code"))
+                .and_then(crate::json::Json::as_u64),
+            Some(409)
+        );
+        let ollama = find("ollama-chat").unwrap().refusal(409, "c", "m");
+        assert_eq!(ollama.get("error").and_then(crate::json::Json::as_str), Some("m"));
     }
 
     #[test]

@@ -57,12 +57,12 @@ pub(super) fn state(parameters: &Object, body: &mut Object) {
 }
 
 /// Members that steer this tool; no provider may see or be matched by them.
-pub(super) fn is_control(name: &str) -> bool {
+pub(crate) fn is_control(name: &str) -> bool {
     name == "vcr" || name.starts_with("vcr_")
 }
 
 /// `None` when nothing but control members was in there: without them the caller would not have sent the object.
-pub(super) fn without_control(metadata: Object) -> Option<Object> {
+pub(crate) fn without_control(metadata: Object) -> Option<Object> {
     let before = metadata.len();
     let kept: Object = metadata
         .into_iter()

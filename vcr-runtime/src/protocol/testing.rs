@@ -7,7 +7,7 @@ use super::{Answer, Framer, Framing, HttpRequest, Tail, Wire, WireEvent};
 use crate::canon::equivalent;
 use crate::json::{Json, compact, parse};
 use crate::model::{Boundary, BoundaryKind, Frame, Usage};
-use crate::session::{Timeline, Told};
+use crate::protocol::{Timeline, Told};
 
 /// A tick that merges whatever can be merged.
 pub(crate) const WIDE: u64 = u64::MAX / 2;

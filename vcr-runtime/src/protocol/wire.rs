@@ -1,8 +1,12 @@
 //! The seam between a provider's wire format and the canonical form. Everything a protocol knows is behind it.
 
+use std::borrow::Cow;
+
+use super::common::refusal;
 use super::neutral::{Ask, Unsayable};
+use super::rules::Rules;
 use crate::json::{Json, Object};
-use crate::model::{Boundary, CanonicalRequest, Frame, Usage};
+use crate::model::{Boundary, CanonicalRequest, Frame, RecordedRequest, Usage};
 
 /// How the body of a streamed answer is cut into events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +161,19 @@ pub(crate) trait Wire: Sync + Send {
     /// The name that cassettes store, such as `openai-chat`.
     fn name(&self) -> &'static str;
 
+    /// How the paths of its requests end, for people and metrics; what varies stands in braces.
+    fn route(&self) -> &'static str;
+
+    /// Whether a path speaks this protocol, whatever its body says.
+    fn owns(&self, path: &str) -> bool {
+        path.ends_with(self.route())
+    }
+
+    /// A refusal of ours in the form in which this protocol's callers read errors.
+    fn refusal(&self, _status: u16, code: &str, message: &str) -> Json {
+        refusal(code, message)
+    }
+
     /// Reads a request; `None` when it is not of this protocol.
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest>;
 
@@ -191,11 +208,26 @@ pub(crate) trait Wire: Sync + Send {
         true
     }
 
+    /// The table that streamed payloads can be read by without the protocol's own decoder.
+    fn rules(&self) -> Option<&'static Rules> {
+        None
+    }
+
     /// A decoder for one streamed answer.
     fn decoder(&self) -> Box<dyn Decoder>;
 
     /// Reads a unary body, an error body included.
     fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail;
+
+    /// A template without what the request and the protocol's defaults tell as well: what a file keeps of it.
+    fn lean(&self, template: Json, _request: &RecordedRequest) -> Json {
+        template
+    }
+
+    /// What [`lean`](Self::lean) made it of, which is what answers are rendered by.
+    fn whole<'t>(&self, template: &'t Json, _request: &RecordedRequest) -> Cow<'t, Json> {
+        Cow::Borrowed(template)
+    }
 
     /// The unary body of an answer.
     fn render_unary(&self, answer: &Answer<'_>) -> Json;

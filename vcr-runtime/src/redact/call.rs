@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 
 use super::Redactor;
-use crate::json::{Json, Object};
 use crate::model::{Call, Frame, RecordedRequest};
 
 /// The texts of a frame that continue in the next frame of its choice.
@@ -13,16 +12,19 @@ const CHANNELS: [fn(&mut Frame) -> Option<&mut String>; 3] = [
 
 impl Redactor {
     /// The request of a recorded call, by the rules of today: a rule that was added later re-keys old recordings.
-    pub(crate) fn recorded(&self, request: &mut RecordedRequest) {
+    /// Returns whether it changed.
+    pub(crate) fn recorded(&self, request: &mut RecordedRequest) -> bool {
+        let mut changed = false;
         for message in request.messages.iter_mut().flatten() {
-            self.json(message);
+            changed |= self.json(message);
         }
         if let Some(parameters) = &mut request.parameters {
             if let Some(protocol) = &request.protocol {
-                self.query_of(protocol, parameters);
+                changed |= self.query_of(protocol, parameters);
             }
-            self.members(parameters);
+            changed |= self.object(parameters);
         }
+        changed
     }
 
     /// What a call says, its request apart. True when a secret was cut that only shows across several frames, so that
@@ -52,20 +54,12 @@ impl Redactor {
             }
         }
         if let Some(usage) = &mut call.usage {
-            self.members(&mut usage.details);
+            self.object(&mut usage.details);
         }
         if let Some(note) = &mut call.note {
             *note = self.text(note).into_owned();
         }
         across
-    }
-
-    fn members(&self, object: &mut Object) {
-        let mut document = Json::Object(std::mem::take(object));
-        self.json(&mut document);
-        if let Json::Object(members) = document {
-            *object = members;
-        }
     }
 
     fn frame(&self, frame: &mut Frame) {
@@ -87,6 +81,7 @@ impl Redactor {
 mod tests {
     use super::*;
     use crate::config::{Environment, RedactRules};
+    use crate::json::Json;
     use crate::model::{Boundary, BoundaryKind, CanonicalRequest, PLAIN, ToolCall};
 
     #[test]
@@ -98,7 +93,7 @@ mod tests {
             ..Frame::default()
         };
         let mut call = Call {
-            frames: vec![frame("key test-7Qx"), frame("-secret-value."), frame("x")],
+            frames: vec![frame("key test-7Qx"), frame("-secret-value."), frame("x")].into(),
             ..Call::default()
         };
         assert!(redactor.call(&mut call));
@@ -115,7 +110,7 @@ mod tests {
             ..Frame::default()
         };
         let mut call = Call {
-            frames: vec![frame.clone(), frame],
+            frames: vec![frame.clone(), frame].into(),
             ..Call::default()
         };
         assert!(!redactor.call(&mut call));
@@ -138,7 +133,8 @@ mod tests {
             frames: vec![Frame {
                 tool_calls: vec![ToolCall::new("1", secret(), "{}")],
                 ..Frame::default()
-            }],
+            }]
+            .into(),
             ..Call::default()
         };
         redactor.call(&mut call);

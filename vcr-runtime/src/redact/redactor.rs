@@ -106,8 +106,14 @@ impl Redactor {
             .collect()
     }
 
+    /// Whether a header of this name, in lower case, carries a credential.
+    #[cfg(feature = "harness")]
+    pub(crate) fn is_credential(name: &str) -> bool {
+        is_credential_header(name)
+    }
+
     /// The query of a URL, without `?`.
-    fn query(&self, query: &str) -> String {
+    pub(crate) fn query(&self, query: &str) -> String {
         query
             .split('&')
             .map(|pair| match pair.split_once('=') {
@@ -145,7 +151,8 @@ impl Redactor {
         }
     }
 
-    fn object(&self, object: &mut Object) -> bool {
+    /// The members of an object. Returns whether it changed.
+    pub(super) fn object(&self, object: &mut Object) -> bool {
         let has_opaque_data = object
             .get("type")
             .and_then(Json::as_str)

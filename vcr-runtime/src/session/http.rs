@@ -2,14 +2,16 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
-use super::exchange::{Exchange, HttpTurn, Upstream};
+use super::exchange::{Exchange, HttpTurn, PlaybackBody, Upstream};
 use super::http_recorder::HttpRecorder;
 use super::play::Asked;
-use super::session::{Session, Turn};
-use crate::error::{Error, ErrorKind};
+use super::session::{Session, Turn, asked};
+use crate::config::Settings;
+use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, Object};
+use crate::observe;
 use crate::protocol::{self, HttpRequest, Wire};
 
 /// A front holds its session weakly: the session owns the front.
@@ -21,7 +23,11 @@ impl Exchange for Weak<Session> {
         control: &'a [(String, String)],
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
         let turn = match self.upgrade() {
-            Some(session) => session.http_turn(upstream, &request, control),
+            Some(session) => {
+                let control = control_headers(control.iter().map(|(name, value)| (&**name, &**value)));
+                let settings = session.settings_of(&control);
+                session.http_turn(upstream, &request, settings)
+            }
             None => HttpTurn::Refused(Error::new(
                 ErrorKind::Ended,
                 "a call came after its session was dropped",
@@ -33,11 +39,12 @@ impl Exchange for Weak<Session> {
 }
 
 impl Session {
-    fn http_turn(
+    /// Decides about an HTTP request, by its settings where they could be read.
+    pub(crate) fn http_turn(
         &self,
         upstream: &Upstream,
         http: &HttpRequest<'_>,
-        control: &[(String, String)],
+        settings: Result<Arc<Settings>>,
     ) -> HttpTurn {
         let known = self.providers().recognise(&upstream.base, http);
         let (wire, mut request): (Option<&'static dyn Wire>, _) = match known {
@@ -49,26 +56,34 @@ impl Session {
         if !upstream.provider.is_empty() && !is_own {
             request.provider.clone_from(&upstream.provider);
         }
-        let asked = Asked::of(&request, wire);
-        match Self::begin(self, request, wire, &members(control)) {
+        let question = Asked::of(&request, wire);
+        match self.begin_with(request, wire, settings) {
             Err(error) => HttpTurn::Refused(error),
             Ok(Turn::Live) => HttpTurn::Live,
             Ok(Turn::Record(call)) => HttpTurn::Record(Box::new(HttpRecorder::new(call, wire))),
-            Ok(Turn::Replay(played)) => HttpTurn::Replay(played.http(&asked)),
+            Ok(Turn::Replay(played)) => {
+                let playback = played.http(&question);
+                if let PlaybackBody::Pieces(pieces) = &playback.body {
+                    observe::stream(asked(wire), pieces.len(), !playback.pace.is_immediate());
+                }
+                HttpTurn::Replay(playback)
+            }
         }
     }
 }
 
 /// The `x-vcr-…` headers of a request as control members: `x-vcr-target-trace` is `vcr_target_trace`.
-fn members(control: &[(String, String)]) -> Object {
-    control
-        .iter()
+/// Names come in lower case. `x-vcr` alone is the mode.
+pub(crate) fn control_headers<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>) -> Object {
+    headers
         .filter_map(|(name, value)| {
-            let rest = name.strip_prefix("x-vcr-")?;
-            Some((
-                format!("vcr_{}", rest.replace('-', "_")),
-                Json::from(value.as_str()),
-            ))
+            let rest = name.strip_prefix("x-vcr")?;
+            let name = match rest.strip_prefix('-') {
+                Some(rest) => format!("vcr_{}", rest.replace('-', "_")),
+                None if rest.is_empty() => "vcr_mode".to_owned(),
+                None => return None,
+            };
+            Some((name, Json::from(value)))
         })
         .collect()
 }

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use super::breaker::Cut;
 use super::exchange::{End, Recording};
 use super::listener::Listener;
-use super::raw::Evidence;
+use super::raw::{Evidence, Payload};
 use super::recorder::{CallRecorder, Ending, Wired};
 use crate::json::{Json, parse};
-use crate::model::{HttpHead, Piece};
+use crate::model::{HttpHead, Piece, TRANSPORT};
 use crate::protocol::{Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
 
 /// Bodies that are kept whole in memory; beyond it the call is recorded as truncated rather than the process killed.
@@ -38,7 +38,7 @@ enum Reading {
         framer: Framer,
         listener: Option<Listener>,
         pieces: Vec<Piece>,
-        payloads: Vec<(u64, String)>,
+        payloads: Vec<Payload>,
     },
 }
 
@@ -80,7 +80,11 @@ impl HttpRecorder {
                 bytes: event.bytes,
             });
             if !event.data.is_empty() {
-                payloads.push((at_us, event.data));
+                payloads.push(Payload {
+                    offset_us: at_us,
+                    name: event.event,
+                    data: event.data,
+                });
             }
         }
         Ok(())
@@ -119,11 +123,11 @@ impl HttpRecorder {
                 {
                     first.bytes.drain(..BOM.len());
                 }
-                let (tail, heard) = listener.map(Listener::finish).unwrap_or_default();
+                let (tail, passages) = listener.map(Listener::finish).unwrap_or_default();
                 let evidence = Evidence::Stream {
                     pieces,
                     payloads,
-                    heard,
+                    passages,
                 };
                 (tail, evidence, true)
             }
@@ -259,9 +263,6 @@ impl Recording for HttpRecorder {
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// The `code` of a boundary that the transport caused, as opposed to one that the provider reported.
-pub(crate) const TRANSPORT: &str = "transport";
 
 impl std::fmt::Debug for HttpRecorder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

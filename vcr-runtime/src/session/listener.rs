@@ -10,16 +10,16 @@ use crate::protocol::{Decoder, Event, Tail, WireEvent};
 pub(super) struct Listener {
     decoder: Box<dyn Decoder>,
     latest: Option<Latest>,
-    heard: Vec<Heard>,
+    passages: Vec<Passage>,
 }
 
 /// The payload of an event as it is compared later.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Passage {
     /// The payload of that number.
-    Payload(usize),
-    /// Payloads that differed in one text, as one that has all their text.
-    Joined(String),
+    One(usize),
+    /// Payloads that differed in one text, as one that has all their text; and their `event:` field.
+    Joined { name: Option<String>, data: String },
 }
 
 /// The latest event, as the pattern of the next one.
@@ -40,7 +40,7 @@ impl Listener {
         Self {
             decoder,
             latest: None,
-            heard: Vec::new(),
+            passages: Vec::new(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Listener {
         self.end_run();
         let before = out.len();
         self.decoder.event(event, out);
-        self.heard.push(Heard::Payload(number));
+        self.passages.push(Passage::One(number));
         let said = &out[before..];
         let is_proof = matches!((&repeated, said), (Some((expected, _)), [said]) if said == expected);
         match &mut self.latest {
@@ -69,19 +69,20 @@ impl Listener {
     }
 
     /// After the last event: what the decoder concludes, and the payloads that there were.
-    pub(super) fn finish(mut self) -> (Tail, Vec<Heard>) {
+    pub(super) fn finish(mut self) -> (Tail, Vec<Passage>) {
         self.end_run();
-        (self.decoder.finish(), self.heard)
+        (self.decoder.finish(), self.passages)
     }
 
     fn end_run(&mut self) {
         if let Some(latest) = &mut self.latest
             && !latest.joined.is_empty()
         {
-            let mut payload = String::new();
-            latest.stencil.write(&latest.joined, &mut payload);
+            let mut data = String::new();
+            latest.stencil.write(&latest.joined, &mut data);
             latest.joined.clear();
-            self.heard.push(Heard::Joined(payload));
+            let name = latest.name.clone();
+            self.passages.push(Passage::Joined { name, data });
         }
     }
 }
@@ -137,7 +138,7 @@ impl std::fmt::Debug for Listener {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Listener")
-            .field("heard", &self.heard.len())
+            .field("passages", &self.passages.len())
             .finish_non_exhaustive()
     }
 }
@@ -161,7 +162,7 @@ mod tests {
         crate::protocol::find("openai-chat").unwrap()
     }
 
-    fn listen(payloads: &[String]) -> (Vec<Event>, Tail, Vec<Heard>) {
+    fn listen(payloads: &[String]) -> (Vec<Event>, Tail, Vec<Passage>) {
         let mut listener = Listener::new(wire().decoder());
         let mut out = Vec::new();
         for (number, payload) in payloads.iter().enumerate() {
@@ -199,9 +200,12 @@ mod tests {
         payloads.push(text("f"));
         let (said, tail, heard) = listen(&payloads);
         assert_eq!((said, tail), decode(&payloads));
-        let joined = Heard::Joined(text("cé\\nd"));
-        let expected = [0, 1].map(Heard::Payload).into_iter().chain([joined]);
-        let expected: Vec<Heard> = expected.chain([5, 6, 7, 8].map(Heard::Payload)).collect();
+        let joined = Passage::Joined {
+            name: None,
+            data: text("cé\\nd"),
+        };
+        let expected = [0, 1].map(Passage::One).into_iter().chain([joined]);
+        let expected: Vec<Passage> = expected.chain([5, 6, 7, 8].map(Passage::One)).collect();
         assert_eq!(heard, expected);
     }
 
@@ -219,7 +223,7 @@ mod tests {
         ];
         let (said, tail, heard) = listen(&payloads);
         assert_eq!((said, tail), decode(&payloads));
-        assert_eq!(heard, [0, 1, 2, 3].map(Heard::Payload));
+        assert_eq!(heard, [0, 1, 2, 3].map(Passage::One));
     }
 
     fn payload() -> impl Strategy<Value = String> {
@@ -248,8 +252,8 @@ mod tests {
             let (said, tail, heard) = listen(&payloads);
             prop_assert_eq!((said, tail), decode(&payloads));
             let heard = heard.iter().map(|heard| match heard {
-                Heard::Payload(number) => payloads[*number].as_str(),
-                Heard::Joined(payload) => payload.as_str(),
+                Passage::One(number) => payloads[*number].as_str(),
+                Passage::Joined { data, .. } => data.as_str(),
             });
             prop_assert_eq!(assembled(heard), assembled(payloads.iter().map(String::as_str)));
         }

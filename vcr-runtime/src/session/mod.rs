@@ -1,7 +1,6 @@
 //! One test's open source plus cursors: matching, recording, playing, the ledger and the verdict.
 
 mod breaker;
-mod cursor;
 #[cfg_attr(
     not(feature = "gateway"),
     expect(dead_code, reason = "only HTTP fronts use the seam")
@@ -12,7 +11,6 @@ mod http;
 mod http_recorder;
 mod ledger;
 mod listener;
-mod miss;
 mod play;
 mod raw;
 mod recorder;
@@ -21,7 +19,6 @@ mod rendered;
 mod session;
 mod stencil;
 mod tape;
-mod timeline;
 mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
@@ -29,11 +26,10 @@ pub(crate) use exchange::{
     End, Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
 };
 pub use failure::{Failure, FailureCategory};
-pub(crate) use http_recorder::TRANSPORT;
-pub(crate) use play::{Played, is_streamed};
+pub(crate) use http::control_headers;
+pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};
-pub(crate) use session::{Opening, Session, Turn};
-pub(crate) use timeline::{Timeline, Told};
+pub(crate) use session::{Opening, Session, Surroundings, Turn};
 pub use verdict::Report;
 pub(crate) use verdict::{Verdict, writes};

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use super::exchange::{Pace, Pieces, Playback, PlaybackBody};
 use super::failure::status_of;
-use super::http_recorder::TRANSPORT;
 use super::rendered;
 use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
-use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody};
-use crate::protocol::{Answer, Delivery, Wire};
+use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody, TRANSPORT};
+use crate::protocol::{Answer, Delivery, Wire, in_array, is_streamed, recorded_delivery};
 
 /// A call taken from a cassette, and how to deliver it.
 #[derive(Clone, Debug)]
@@ -87,8 +86,8 @@ impl Played {
         }
         let streamed = is_streamed(call).unwrap_or(asked.stream) && !is_http_error(call);
         let wants_stream = asked.stream || asked.delivery.is_none();
-        let delivery = asked.delivery.map(|asked| match delivery_of(call) {
-            Some(recorded) if recorded.is_array() => asked.answered(content_type(call)),
+        let delivery = asked.delivery.map(|asked| match recorded_delivery(call) {
+            Some(recorded) if recorded.is_array() => asked.answered(call.content_type()),
             _ => asked,
         });
         let is_array = delivery.is_some_and(|delivery| delivery.is_array());
@@ -125,11 +124,14 @@ impl Played {
     /// Frames rendered into the caller's protocol.
     fn rendered(&self, delivery: Delivery<'_>, model: &str, stream: bool, total: Duration) -> PlaybackBody {
         let call = &*self.call;
+        let template = call.template.as_ref();
+        let template = template.map(|template| delivery.wire().whole(template, &call.request));
+        let template = template.as_deref();
         let answer = Answer {
             frames: &call.frames,
             usage: call.usage.as_ref(),
             boundary: call.boundary.as_ref(),
-            template: call.template.as_ref(),
+            template,
             model: call.request.model.as_deref().unwrap_or(model),
             id: &self.id,
         };
@@ -218,32 +220,6 @@ fn raw_body(
     }
 }
 
-/// Whether the recorded answer was a stream; `None` when the file does not say (written by hand).
-pub(crate) fn is_streamed(call: &Call) -> Option<bool> {
-    match (content_type(call), &call.raw) {
-        (Some(value), _) => Some(crate::protocol::Framing::of(Some(value)).is_some() || in_array(call)),
-        (None, Some(raw)) => Some(!matches!(raw.body, RawBody::Unary(_))),
-        (None, None) => None,
-    }
-}
-
-/// The form that the recorded request asked for.
-fn delivery_of(call: &Call) -> Option<Delivery<'static>> {
-    let wire = crate::protocol::find(call.request.protocol.as_deref()?)?;
-    Some(Delivery::of(wire, call.request.parameters.as_ref()?))
-}
-
-/// Whether the recorded answer was a stream in the form of one JSON array.
-fn in_array(call: &Call) -> bool {
-    delivery_of(call).is_some_and(|asked| asked.answered(content_type(call)).is_array())
-}
-
-fn content_type(call: &Call) -> Option<&str> {
-    let headers = &call.http.as_ref()?.headers;
-    let header = headers.iter().find(|(name, _)| name == "content-type");
-    header.map(|(_, value)| value.as_str())
-}
-
 fn is_http_error(call: &Call) -> bool {
     call.http.as_ref().map_or_else(
         || {
@@ -321,12 +297,11 @@ fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
 mod tests {
     use super::*;
     use crate::config::{Environment, ProjectFile};
-    use crate::model::{Raw, RecordedRequest};
+    use crate::model::Raw;
 
     #[test]
     fn a_recorded_wait_is_cut_at_top_speed_where_it_is_wanted() {
         let call = Call {
-            request: RecordedRequest::default(),
             http: Some(HttpHead {
                 status: 429,
                 headers: ["retry-after", "retry-after-ms", "x-request-id"]

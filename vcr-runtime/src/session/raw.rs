@@ -1,12 +1,13 @@
 //! The raw layer: what the wire said, kept where the canonical layer would lose something.
 
-use super::listener::Heard;
+use super::listener::Passage;
 use super::rendered;
 use crate::config::IncludeRaw;
 use crate::json::{Json, compact, parse};
 use crate::model::{Call, CanonicalRequest, Piece, Raw, RawBody};
 use crate::protocol::{Answer, Delivery, Wire};
 use crate::redact::Redactor;
+use crate::verify::{Heard, misread_body, misread_stream};
 
 /// The body as it came.
 #[derive(Debug, Default)]
@@ -19,9 +20,25 @@ pub(crate) enum Evidence {
     /// One piece an event, the payload of each event that has one, and these payloads as they are compared.
     Stream {
         pieces: Vec<Piece>,
-        payloads: Vec<(u64, String)>,
-        heard: Vec<Heard>,
+        payloads: Vec<Payload>,
+        passages: Vec<Passage>,
     },
+}
+
+/// The payload of one event.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    pub(crate) offset_us: u64,
+    /// The `event:` field.
+    pub(crate) name: Option<String>,
+    pub(crate) data: String,
+}
+
+/// The documents that came, parsed once for everything that looks at them.
+enum Documents {
+    Body(Json),
+    /// One a passage that is no end marker.
+    Stream(Vec<Json>),
 }
 
 /// Decides whether `call` keeps its raw layer, and notes why.
@@ -44,8 +61,14 @@ pub(crate) fn keep(
         });
         return;
     };
+    let documents = documents(wire, &evidence);
     // Whatever was odd about the bytes is a reason to keep them.
-    let loss = call.note.clone().or_else(|| loss(call, wire, request, &evidence));
+    let loss = call.note.clone().or_else(|| match &documents {
+        Ok(documents) => {
+            misread(call, wire, documents, &evidence).or_else(|| loss(call, wire, request, documents))
+        }
+        Err(odd) => Some(odd.clone()),
+    });
     let wanted = match include {
         IncludeRaw::Always => true,
         IncludeRaw::Never => matches!(evidence, Evidence::Stream { .. }) && !wire.renders_streams(),
@@ -64,7 +87,8 @@ pub(crate) fn keep(
                 note(call, &format!("raw kept: {loss}"));
             }
             let delivery = Delivery::of(wire, &request.parameters);
-            call.raw = redacted(layer(delivery, call.template.as_ref(), evidence), redactor);
+            let layer = layer(delivery, call.template.as_ref(), evidence, documents.ok());
+            call.raw = redacted(layer, redactor);
             if call.raw.is_none() {
                 note(call, "raw dropped: a secret stood in it across several chunks");
             }
@@ -91,11 +115,72 @@ fn note(call: &mut Call, text: &str) {
     }
 }
 
+/// The documents of the evidence, or what is odd about it.
+fn documents(wire: &dyn Wire, evidence: &Evidence) -> Result<Documents, String> {
+    match evidence {
+        Evidence::Body { bytes, .. } => {
+            let text = std::str::from_utf8(bytes).ok();
+            let body = text.and_then(|text| parse(text.trim()).ok());
+            body.map(Documents::Body)
+                .ok_or_else(|| "the body is not JSON".to_owned())
+        }
+        Evidence::Stream {
+            payloads, passages, ..
+        } => compared(wire, payloads, passages)
+            .map(|(_, data)| parse(data))
+            .collect::<Result<_, _>>()
+            .map(Documents::Stream)
+            .map_err(|_| "an event is not JSON".to_owned()),
+        Evidence::Nothing => Ok(Documents::Stream(Vec::new())),
+    }
+}
+
+/// The payloads that are no end markers.
+fn payloads_of<'p>(wire: &dyn Wire, payloads: &'p [Payload]) -> impl Iterator<Item = &'p Payload> {
+    let end = wire.end_marker().to_owned();
+    payloads.iter().filter(move |payload| payload.data.trim() != end)
+}
+
+/// The passages that are no end markers, with the name of their event.
+fn compared<'p>(
+    wire: &dyn Wire,
+    payloads: &'p [Payload],
+    passages: &'p [Passage],
+) -> impl Iterator<Item = (Option<&'p str>, &'p str)> {
+    let end = wire.end_marker().to_owned();
+    let passages = passages.iter().filter_map(|passage| match passage {
+        Passage::One(number) => payloads
+            .get(*number)
+            .map(|payload| (payload.name.as_deref(), payload.data.as_str())),
+        Passage::Joined { name, data } => Some((name.as_deref(), data.as_str())),
+    });
+    passages.filter(move |(_, data)| data.trim() != end)
+}
+
+/// Where the rules read something else than the timeline and the usage say: both are what replay and people rely on.
+fn misread(call: &Call, wire: &dyn Wire, documents: &Documents, evidence: &Evidence) -> Option<String> {
+    let place = match (documents, evidence) {
+        (Documents::Body(body), _) => misread_body(call, wire, body),
+        (
+            Documents::Stream(chunks),
+            Evidence::Stream {
+                payloads, passages, ..
+            },
+        ) => {
+            let passages = compared(wire, payloads, passages).zip(chunks);
+            let heard = passages.map(|((name, text), document)| Heard { name, text, document });
+            misread_stream(call, wire, &heard.collect::<Vec<_>>())
+        }
+        (Documents::Stream(_), _) => None,
+    };
+    place.map(|place| format!("`{place}` as the rules read it"))
+}
+
 /// What an SDK would see in the wire form and not in the rendered canonical form; `None` when they are the same.
-fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evidence) -> Option<String> {
-    let joined = match evidence {
-        Evidence::Stream { .. } => rendered::joined(wire, &call.frames),
-        Evidence::Body { .. } | Evidence::Nothing => None,
+fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, documents: &Documents) -> Option<String> {
+    let joined = match documents {
+        Documents::Stream(_) => rendered::joined(wire, &call.frames),
+        Documents::Body(_) => None,
     };
     let answer = Answer {
         frames: joined.as_deref().unwrap_or(&call.frames),
@@ -105,44 +190,21 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, evidence: &Evi
         model: &request.model,
         id: "",
     };
-    let (wired, rendered) = match evidence {
-        Evidence::Nothing => return None,
-        Evidence::Body { bytes, .. } => {
-            let Some(body) = std::str::from_utf8(bytes)
-                .ok()
-                .and_then(|text| parse(text.trim()).ok())
-            else {
-                return Some("the body is not JSON".to_owned());
-            };
-            if body.as_object().is_none() {
-                return Some(format!("the body is {}", body.kind()));
-            }
-            (
-                wire.comparable(&body),
-                wire.comparable(&wire.render_unary(&answer)),
-            )
+    let (wired, rendered) = match documents {
+        Documents::Body(body) if body.as_object().is_none() => {
+            return Some(format!("the body is {}", body.kind()));
         }
-        Evidence::Stream { payloads, heard, .. } => {
-            let mut chunks = Vec::with_capacity(heard.len());
-            for heard in heard {
-                let payload = match heard {
-                    Heard::Payload(number) => payloads.get(*number).map_or("", |(_, payload)| payload),
-                    Heard::Joined(payload) => payload,
-                };
-                if payload.trim() == wire.end_marker() {
-                    continue;
-                }
-                match parse(payload) {
-                    Ok(chunk) => chunks.push(chunk),
-                    Err(_) => return Some("an event is not JSON".to_owned()),
-                }
-            }
+        Documents::Body(body) => (
+            wire.comparable(body),
+            wire.comparable(&wire.render_unary(&answer)),
+        ),
+        Documents::Stream(chunks) => {
             let rendered: Vec<Json> = wire
                 .render_stream(&answer)
                 .into_iter()
                 .map(|(_, chunk)| chunk)
                 .collect();
-            (wire.assemble(&chunks), wire.assemble(&rendered))
+            (wire.assemble(chunks), wire.assemble(&rendered))
         }
     };
     let mut lost = Vec::new();
@@ -196,27 +258,58 @@ fn differences(wired: &Json, rendered: &Json, path: String, lost: &mut Vec<Strin
 }
 
 /// The raw layer of a call whose protocol is known: the seed's form where it gives back the same bytes.
-fn layer(delivery: Delivery<'_>, template: Option<&Json>, evidence: Evidence) -> Raw {
-    let body = match evidence {
-        Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
-            Some(body) => RawBody::Unary(body),
-            None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
-        },
-        Evidence::Stream { pieces, payloads, .. } => match usual(delivery, template, &pieces, &payloads) {
-            Some(body) => body,
-            None => RawBody::Transcript(pieces),
-        },
-        Evidence::Nothing => RawBody::Transcript(Vec::new()),
+fn layer(
+    delivery: Delivery<'_>,
+    template: Option<&Json>,
+    evidence: Evidence,
+    documents: Option<Documents>,
+) -> Raw {
+    let body = match (evidence, documents) {
+        (Evidence::Body { offset_us, bytes }, documents) => {
+            let body = match documents {
+                Some(Documents::Body(body)) => exact_json(body, &bytes),
+                _ => None,
+            };
+            body.map_or_else(
+                || RawBody::Transcript(vec![Piece { offset_us, bytes }]),
+                RawBody::Unary,
+            )
+        }
+        (
+            Evidence::Stream {
+                pieces,
+                payloads,
+                passages,
+            },
+            Some(Documents::Stream(chunks)),
+        ) => {
+            let is_one = |passage: &Passage| matches!(passage, Passage::One(_));
+            let chunks = if passages.iter().all(is_one) {
+                Some(chunks)
+            } else {
+                // What was joined for the comparison is kept as it came.
+                let payloads = payloads_of(delivery.wire(), &payloads);
+                payloads.map(|payload| parse(&payload.data).ok()).collect()
+            };
+            let body = chunks.and_then(|chunks| usual(delivery, template, &pieces, &payloads, chunks));
+            body.unwrap_or(RawBody::Transcript(pieces))
+        }
+        (Evidence::Stream { pieces, .. }, _) => RawBody::Transcript(pieces),
+        (Evidence::Nothing, _) => RawBody::Transcript(Vec::new()),
     };
     Raw { body }
 }
 
 fn plain(evidence: Evidence) -> Raw {
     let body = match evidence {
-        Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
-            Some(body) => RawBody::Unary(body),
-            None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
-        },
+        Evidence::Body { offset_us, bytes } => {
+            let text = std::str::from_utf8(&bytes).ok();
+            let body = text.and_then(|text| parse(text).ok());
+            body.and_then(|body| exact_json(body, &bytes)).map_or_else(
+                || RawBody::Transcript(vec![Piece { offset_us, bytes }]),
+                RawBody::Unary,
+            )
+        }
         Evidence::Stream { pieces, .. } => RawBody::Transcript(pieces),
         Evidence::Nothing => RawBody::Transcript(Vec::new()),
     };
@@ -224,8 +317,7 @@ fn plain(evidence: Evidence) -> Raw {
 }
 
 /// The document, when its compact form is these bytes. Not `null`, which in a cassette means that a member is absent.
-fn exact_json(bytes: &[u8]) -> Option<Json> {
-    let document = parse(std::str::from_utf8(bytes).ok()?).ok()?;
+fn exact_json(document: Json, bytes: &[u8]) -> Option<Json> {
     (!document.is_null() && compact(&document).as_bytes() == bytes).then_some(document)
 }
 
@@ -234,25 +326,20 @@ fn usual(
     delivery: Delivery<'_>,
     template: Option<&Json>,
     pieces: &[Piece],
-    payloads: &[(u64, String)],
+    payloads: &[Payload],
+    chunks: Vec<Json>,
 ) -> Option<RawBody> {
-    let mut chunks = Vec::with_capacity(payloads.len());
-    let mut offsets_us = Vec::with_capacity(payloads.len());
     let mut text = String::new();
-    for (offset, payload) in payloads {
-        if payload.trim() == delivery.wire().end_marker() {
-            continue;
-        }
-        let chunk = parse(payload).ok()?;
-        text.push_str(&delivery.piece(chunks.len(), &chunk, template));
-        chunks.push(chunk);
-        offsets_us.push(*offset);
+    for (place, chunk) in chunks.iter().enumerate() {
+        text.push_str(&delivery.piece(place, chunk, template));
     }
     text.push_str(delivery.trailer(chunks.len(), template));
     let mut rest = text.as_bytes();
     for piece in pieces {
         rest = rest.strip_prefix(piece.bytes.as_slice())?;
     }
+    let offsets = payloads_of(delivery.wire(), payloads).map(|payload| payload.offset_us);
+    let offsets_us = offsets.collect();
     rest.is_empty().then_some(RawBody::Chunks { chunks, offsets_us })
 }
 
@@ -297,4 +384,178 @@ fn redacted(mut raw: Raw, redactor: &Redactor) -> Option<Raw> {
 fn without_secret_members(bytes: &[u8], redactor: &Redactor) -> Option<Json> {
     let mut body = parse(std::str::from_utf8(bytes).ok()?.trim()).ok()?;
     redactor.json(&mut body).then_some(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Frame, HttpHead, Usage};
+    use crate::protocol::{Timeline, find};
+
+    const CHAT: &str = "openai-chat";
+
+    fn stream(payloads: &[&str]) -> Evidence {
+        let payloads = payloads.iter().zip(1..);
+        let payloads = payloads.map(|(data, offset_us)| Payload {
+            offset_us,
+            name: None,
+            data: (*data).to_owned(),
+        });
+        let payloads: Vec<Payload> = payloads.collect();
+        Evidence::Stream {
+            pieces: Vec::new(),
+            passages: (0..payloads.len()).map(Passage::One).collect(),
+            payloads,
+        }
+    }
+
+    /// A call of what the wire's own decoder reads.
+    fn call(protocol: &str, evidence: &Evidence) -> Call {
+        let wire = find(protocol).unwrap();
+        let (mut timeline, template) = match evidence {
+            Evidence::Stream { payloads, .. } => {
+                let mut decoder = wire.decoder();
+                let mut timeline = Timeline::new(0);
+                for payload in payloads {
+                    let event = crate::protocol::WireEvent {
+                        data: payload.data.clone(),
+                        ..Default::default()
+                    };
+                    let mut said = Vec::new();
+                    decoder.event(&event, &mut said);
+                    timeline.push(payload.offset_us, said);
+                }
+                (timeline, decoder.finish().template)
+            }
+            Evidence::Body { bytes, .. } => {
+                let mut said = Vec::new();
+                let body = parse(std::str::from_utf8(bytes).unwrap()).unwrap();
+                let template = wire.unary(200, &body, &mut said).template;
+                let mut timeline = Timeline::unary();
+                timeline.push(0, said);
+                (timeline, template)
+            }
+            Evidence::Nothing => panic!("nothing to read"),
+        };
+        let told = std::mem::replace(&mut timeline, Timeline::unary()).finish();
+        Call {
+            http: Some(HttpHead {
+                status: 200,
+                headers: Vec::new(),
+            }),
+            frames: told.frames.into(),
+            usage: told.usage,
+            template,
+            ..Call::default()
+        }
+    }
+
+    fn kept(protocol: &str, evidence: Evidence, include: IncludeRaw, change: fn(&mut Call)) -> Call {
+        let mut call = call(protocol, &evidence);
+        change(&mut call);
+        let request = CanonicalRequest::default();
+        let redactor = Redactor::none();
+        keep(&mut call, find(protocol), &request, evidence, include, &redactor);
+        call
+    }
+
+    fn chat() -> Evidence {
+        stream(&[
+            r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"},"finish_reason":null}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":null}]}"#,
+            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}"#,
+            "[DONE]",
+        ])
+    }
+
+    fn body() -> Evidence {
+        let bytes = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}"#;
+        Evidence::Body {
+            offset_us: 0,
+            bytes: bytes.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_the_rules_read_as_recorded_needs_no_raw_layer() {
+        // The calls of the last two have no ids, which the table alone cannot give them.
+        let gemini = stream(&[
+            r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":1}}}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2,"totalTokenCount":3}}"#,
+        ]);
+        let ollama = stream(&[
+            r#"{"model":"m","created_at":"t","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},"done":false}"#,
+            r#"{"model":"m","created_at":"t","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}"#,
+        ]);
+        for (protocol, evidence) in [
+            (CHAT, chat()),
+            (CHAT, body()),
+            ("gemini", gemini),
+            ("ollama-chat", ollama),
+        ] {
+            let call = kept(protocol, evidence, IncludeRaw::Auto, |_| {});
+            assert_eq!((call.raw, call.note), (None, None), "{protocol}");
+        }
+    }
+
+    #[test]
+    fn what_the_rules_read_otherwise_is_kept_and_named() {
+        type Case = (fn() -> Evidence, fn(&mut Call), &'static str);
+        let cases: [Case; 5] = [
+            (
+                chat,
+                |call| call.frames[1].chunk = "la".to_owned(),
+                "response_timeline[1].chunk",
+            ),
+            (
+                body,
+                |call| call.frames[0].chunk.push('!'),
+                "response_timeline[0].chunk",
+            ),
+            (
+                chat,
+                |call| {
+                    call.frames
+                        .iter_mut()
+                        .for_each(|frame| frame.finish_reason = None)
+                },
+                "response_timeline[2].finish_reason",
+            ),
+            (
+                chat,
+                |call| call.usage = Some(Usage::new(1, 3)),
+                "usage.completion_tokens",
+            ),
+            (body, |call| call.usage = None, "usage"),
+        ];
+        for (evidence, change, place) in cases {
+            let call = kept(CHAT, evidence(), IncludeRaw::Auto, change);
+            assert!(call.raw.is_some(), "{place}");
+            let note = format!("raw kept: `{place}` as the rules read it");
+            assert_eq!(call.note.as_deref(), Some(note.as_str()));
+
+            let call = kept(CHAT, evidence(), IncludeRaw::Never, change);
+            assert!(call.raw.is_none(), "{place}");
+            let note = format!("without the raw layer this is lost: `{place}` as the rules read it");
+            assert_eq!(call.note.as_deref(), Some(note.as_str()));
+        }
+    }
+
+    #[test]
+    fn the_name_of_an_event_counts() {
+        let named = || Evidence::Stream {
+            pieces: Vec::new(),
+            payloads: vec![Payload {
+                offset_us: 1,
+                name: Some("error".to_owned()),
+                data: r#"{"message":"too much","type":"server_error"}"#.to_owned(),
+            }],
+            passages: vec![Passage::One(0)],
+        };
+        let call = kept(CHAT, named(), IncludeRaw::Auto, |call| {
+            call.frames = vec![Frame::default()].into();
+        });
+        let note = call.note.unwrap();
+        assert_eq!(note, "raw kept: `exception_boundary` as the rules read it");
+    }
 }

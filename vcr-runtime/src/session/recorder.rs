@@ -6,11 +6,10 @@ use std::time::Instant;
 use super::breaker::{Cut, StreamBreaker, Tally};
 use super::raw;
 use super::tape::Tape;
-use super::timeline::{Timeline, Told};
 use crate::config::IncludeRaw;
 use crate::json::Json;
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, Metrics, RecordedRequest};
-use crate::protocol::{Delivery, Event, Framing, Wire, WireError};
+use crate::protocol::{Delivery, Event, Framing, Timeline, Told, Wire, WireError};
 
 /// The place of a call in the take, reserved when the call starts.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +161,7 @@ impl CallRecorder {
             started_us: Some(self.slot.started_us),
             http: wired.head,
             metrics: Some(Metrics { ttfb_us, total_us }),
-            frames,
+            frames: frames.into(),
             boundary: boundary(ending, error, status),
             usage,
             template: wired.template,
@@ -181,7 +180,10 @@ impl CallRecorder {
         if redactor.call(&mut call) {
             raw::drop_transcript(&mut call);
         }
-        call.request = RecordedRequest::recorded(request, hash);
+        call.request = Arc::new(RecordedRequest::recorded(request, hash));
+        if let (Some(wire), Some(template)) = (wired.wire, call.template.take()) {
+            call.template = Some(wire.lean(template, &call.request));
+        }
         self.tape.record(self.slot.index, call);
     }
 }
@@ -269,15 +271,14 @@ pub(crate) fn micros(duration: std::time::Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::listener::Heard;
-    use super::super::tape::Comparison;
+    use super::super::listener::Passage;
     use super::*;
-    use crate::canon::IgnorePaths;
     use crate::cassette::{Cassette, Chosen};
     use crate::config::{Environment, RedactRules};
     use crate::model::{Piece, RawBody};
     use crate::redact::Redactor;
     use crate::session::tape::{Found, Label, Role};
+    use crate::source::Comparison;
 
     fn text(text: &str) -> Event {
         Event::Text {
@@ -293,7 +294,7 @@ mod tests {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
-            filter: String::new(),
+            remedy: crate::source::Remedy::Test(String::new()),
         };
         let tape = Tape::open(
             path.clone(),
@@ -302,14 +303,18 @@ mod tests {
             label,
             Comparison {
                 redactor: Arc::new(redactor),
-                ignore: IgnorePaths::default(),
+                ignore: Arc::default(),
                 cross: None,
             },
             &mut Vec::new(),
         );
         let tape = Arc::new(tape.unwrap());
         let request = CanonicalRequest::default();
-        let found = tape.find(&request, crate::config::Matching::Sequential, |_| Ok(()));
+        let once = crate::source::How {
+            matching: crate::config::Matching::Sequential,
+            repeat: false,
+        };
+        let found = tape.find(&request, once, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };
@@ -360,7 +365,11 @@ mod tests {
                     offset_us: at,
                     bytes: format!("data: {payload}\n\n").into_bytes(),
                 });
-                payloads.push((at, payload));
+                payloads.push(raw::Payload {
+                    offset_us: at,
+                    name: None,
+                    data: payload,
+                });
             }
             let wired = Wired {
                 wire: crate::protocol::find("openai-chat"),
@@ -368,7 +377,7 @@ mod tests {
                 evidence: raw::Evidence::Stream {
                     pieces,
                     payloads,
-                    heard: [0, 1].map(Heard::Payload).into(),
+                    passages: [0, 1].map(Passage::One).into(),
                 },
                 ..Wired::default()
             };

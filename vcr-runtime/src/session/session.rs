@@ -9,18 +9,19 @@ use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
 use super::ledger::Ledger;
-use super::miss::{self, Where};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
-use super::tape::{Comparison, Found, Label, Role, Tape, Tapes};
+use super::tape::{Found, Label, Role, Tape, Tapes};
 use crate::canon::{self, IgnorePaths};
-use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
+use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings, SourceName};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
 use crate::model::CanonicalRequest;
+use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
 use crate::redact::Redactor;
+use crate::source::{Answer, CassetteSource, Comparison, FrozenSource, How, Remedy, Source, Where};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -33,17 +34,38 @@ pub(crate) struct Opening {
     pub(crate) breaker: Option<Arc<dyn StreamBreaker>>,
 }
 
+/// What the sessions of one project have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) project: Arc<ProjectFile>,
+    pub(crate) providers: Providers,
+    pub(crate) environment: &'static Environment,
+    pub(crate) redactor: Arc<Redactor>,
+}
+
+impl Surroundings {
+    /// # Errors
+    /// `Config` for a provider or a rule of redaction that cannot be used.
+    pub(crate) fn of(project: Arc<ProjectFile>) -> Result<Self> {
+        let environment = Environment::process();
+        Ok(Self {
+            providers: Providers::of(&project)?,
+            redactor: Arc::new(Redactor::new(&project.redact, environment)?),
+            environment,
+            project,
+        })
+    }
+}
+
 /// One test's session.
 pub(crate) struct Session {
     pub(crate) place: Place<'static>,
     layers: Vec<Layer>,
     default_mode: Mode,
     pub(crate) start_paused: bool,
-    project: Arc<ProjectFile>,
-    providers: Providers,
-    environment: &'static Environment,
+    around: Surroundings,
     settings: Arc<Settings>,
-    redactor: Arc<Redactor>,
+    pub(crate) remedy: Remedy,
     breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
     tapes: Mutex<Tapes>,
     /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
@@ -101,25 +123,43 @@ impl Session {
         if let (true, Some(seed)) = (draws, settings.chaos_seed) {
             ledger.note(format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}"));
         }
-        let redactor = Arc::new(Redactor::new(&project.redact, environment)?);
-        let providers = Providers::of(&project)?;
-        Ok(Self {
-            place: opening.place,
-            layers: opening.layers,
-            default_mode: opening.default_mode,
-            start_paused: opening.start_paused,
-            project,
-            providers,
-            environment,
-            settings: Arc::new(settings),
-            redactor,
-            breaker: Mutex::new(opening.breaker),
+        let remedy = Remedy::Test(opening.place.filter());
+        let mut session = Self::with(
+            Surroundings::of(project)?,
+            opening.place,
+            Arc::new(settings),
+            remedy,
+        );
+        session.layers = opening.layers;
+        session.default_mode = opening.default_mode;
+        session.start_paused = opening.start_paused;
+        session.breaker = Mutex::new(opening.breaker);
+        session.ledger = Mutex::new(ledger);
+        Ok(session)
+    }
+
+    /// A session whose settings are known already, for fronts that are no test.
+    pub(crate) fn with(
+        around: Surroundings,
+        place: Place<'static>,
+        settings: Arc<Settings>,
+        remedy: Remedy,
+    ) -> Self {
+        Self {
+            place,
+            layers: Vec::new(),
+            default_mode: settings.mode,
+            start_paused: false,
+            around,
+            settings,
+            remedy,
+            breaker: Mutex::default(),
             tapes: Mutex::default(),
             own: OnceLock::new(),
-            ledger: Mutex::new(ledger),
+            ledger: Mutex::default(),
             ended: AtomicBool::new(false),
             front: OnceCell::new(),
-        })
+        }
     }
 
     /// Whether a session was ever opened in this process.
@@ -133,11 +173,11 @@ impl Session {
 
     /// The protocols that the project knows.
     pub(crate) fn providers(&self) -> &Providers {
-        &self.providers
+        &self.around.providers
     }
 
     pub(crate) fn project(&self) -> &ProjectFile {
-        &self.project
+        &self.around.project
     }
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -167,24 +207,41 @@ impl Session {
     /// call's own `vcr…` members. Every error is in the ledger already.
     pub(crate) fn begin(
         &self,
-        mut request: CanonicalRequest,
+        request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         control: &Object,
+    ) -> Result<Turn> {
+        self.begin_with(request, wire, self.settings_of(control))
+    }
+
+    /// The same with the call's settings, where they could be read.
+    pub(crate) fn begin_with(
+        &self,
+        mut request: CanonicalRequest,
+        wire: Option<&'static dyn Wire>,
+        settings: Result<Arc<Settings>>,
     ) -> Result<Turn> {
         if self.ended.load(Ordering::Acquire) {
             return Err(self.late());
         }
-        let settings = self.settings_of(control).map_err(|error| self.fault(error))?;
+        let settings = settings.map_err(|error| self.fault(error))?;
+        let asked = asked(wire);
         if settings.effective_mode() == Mode::Live {
             self.ledger().live += 1;
+            observe::call(asked, Outcome::Live);
             return Ok(Turn::Live);
         }
-        self.redactor.request(&mut request);
+        self.around.redactor.request(&mut request);
         let turn = self.turn(&request, wire, &settings);
-        match turn {
-            Ok(turn) => Ok(turn),
-            Err(error) => Err(self.fault(error)),
-        }
+        let outcome = match &turn {
+            Ok(Turn::Live) => Outcome::Live,
+            Ok(Turn::Record(_)) => Outcome::Recorded,
+            Ok(Turn::Replay(_)) => Outcome::Matched,
+            Err((_, Some(reason))) => Outcome::Missed(*reason),
+            Err((_, None)) => Outcome::Failed,
+        };
+        observe::call(asked, outcome);
+        turn.map_err(|(error, _)| self.fault(error))
     }
 
     fn turn(
@@ -192,16 +249,22 @@ impl Session {
         request: &CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: &Arc<Settings>,
-    ) -> Result<Turn> {
-        let tape = self.tape(settings, Some(request))?;
+    ) -> std::result::Result<Turn, (Error, Option<Reason>)> {
+        let tape = self
+            .tape(settings, Some(request))
+            .map_err(|error| (error, None))?;
         let servable = |call: &crate::model::Call| check_shape(call, request, wire);
         // A recording that is being mended has no order yet.
         let matching = match (tape.role, settings.matching) {
             (Role::New, Matching::Sequential) => Matching::Keyed,
             (_, matching) => matching,
         };
-        match tape.find(request, matching, servable) {
-            Ok(Found::Play(index, call)) => {
+        let how = How {
+            matching,
+            repeat: settings.repeat,
+        };
+        match tape.find(request, how, &servable) {
+            Ok(Found::Play(Answer { index, call })) => {
                 self.ledger().served += 1;
                 let call = match wire {
                     Some(_) if call.is_of_another_protocol(&request.protocol) => {
@@ -209,7 +272,7 @@ impl Session {
                     }
                     _ => call,
                 };
-                let id = format!("vcr-{}", tape.trace_id().get(..8).unwrap_or("00000000"));
+                let id = format!("vcr-{}", tape.id().get(..8).unwrap_or("00000000"));
                 Ok(Turn::Replay(Played {
                     call,
                     index,
@@ -240,14 +303,14 @@ impl Session {
             }
             Err(not_taken) => {
                 let test = self.test();
-                let filter = self.place.filter();
                 let place = Where {
                     test: &test,
-                    filter: &filter,
+                    remedy: &self.remedy,
                     matching: settings.matching,
                     private: settings.private,
                 };
-                Err(miss::report(&tape, request, not_taken, place))
+                let reason = not_taken.reason();
+                Err((tape.explain(request, not_taken, place), Some(reason)))
             }
         }
     }
@@ -262,7 +325,7 @@ impl Session {
     }
 
     /// The session's settings, overridden by a call's own members.
-    fn settings_of(&self, control: &Object) -> Result<Arc<Settings>> {
+    pub(crate) fn settings_of(&self, control: &Object) -> Result<Arc<Settings>> {
         if control.is_empty() {
             return Ok(Arc::clone(&self.settings));
         }
@@ -272,8 +335,20 @@ impl Session {
         }
         let mut layers = vec![&metadata];
         layers.extend(&self.layers);
-        let mut settings = Settings::resolve(&layers, self.environment, &self.project, self.default_mode)?;
+        let mut settings = Settings::resolve(
+            &layers,
+            self.around.environment,
+            self.project(),
+            self.default_mode,
+        )?;
         settings.chaos_seed = settings.chaos_seed.or(self.settings.chaos_seed);
+        // A call that names a cassette means that cassette.
+        if ["vcr_scenario", "vcr_filename"]
+            .iter()
+            .any(|name| control.get(name).is_some())
+        {
+            settings.source = None;
+        }
         Ok(Arc::new(settings))
     }
 
@@ -296,35 +371,46 @@ impl Session {
         settings: &Settings,
         request: Option<&CanonicalRequest>,
     ) -> Result<(Arc<Tape>, bool)> {
-        let identity = Identity::resolve(&self.place, settings, self.environment)?;
-        let named = identity.scenario.is_some() || identity.filename.is_some();
-        let path = identity.path(&auto(&identity, request))?;
+        let identity = Identity::resolve(&self.place, settings, self.around.environment)?;
+        let cassette = identity.path(&auto(&identity, request))?;
+        let played = played(settings, &identity).unwrap_or_else(|| cassette.clone());
         let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
         let role = match settings.effective_mode() {
             Mode::Record => Role::Record,
             Mode::New => Role::New,
             // Decided once: the file that an `auto` run creates must not turn its later calls into replays.
-            Mode::Auto if tapes.contains_key(&(path.clone(), Role::Record)) || !path.exists() => Role::Record,
+            Mode::Auto if tapes.contains_key(&(cassette.clone(), Role::Record)) || !played.exists() => {
+                Role::Record
+            }
             _ => Role::Replay,
         };
+        // What is recorded goes to the cassette, wherever the answers come from.
+        let is_shared = role == Role::Replay && settings.source.is_some();
+        let path = if role == Role::Replay { played } else { cassette };
+        let named = is_shared || identity.scenario.is_some() || identity.filename.is_some();
         if let Some(tape) = tapes.get(&(path.clone(), role)) {
             return Ok((Arc::clone(tape), named));
         }
         let test = self.test();
-        Registry::process().claim(&path, &test)?;
+        if !is_shared {
+            Registry::process().claim(&path, &test)?;
+        }
         let label = Label {
-            scenario: identity.scenario.unwrap_or_else(|| "auto".to_owned()),
+            scenario: identity.scenario.clone().unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
-            filter: self.place.filter(),
+            remedy: self.remedy.clone(),
         };
-        let pin = pin(settings, &label.scenario, &path)?;
         let comparison = Comparison {
-            redactor: Arc::clone(&self.redactor),
-            ignore: IgnorePaths::parse(&settings.ignore)?,
-            cross: settings.cross.then(|| self.providers.clone()),
+            redactor: Arc::clone(&self.around.redactor),
+            ignore: Arc::new(IgnorePaths::parse(&settings.ignore)?),
+            cross: settings.cross.then(|| self.around.providers.clone()),
+        };
+        let source = match role {
+            Role::Record => None,
+            Role::Replay | Role::New => self.source(settings, &identity, &path, role, &label, &comparison)?,
         };
         let mut notes = Vec::new();
-        let tape = Tape::open(path.clone(), role, pin.as_deref(), label, comparison, &mut notes)?;
+        let tape = Tape::open(path.clone(), role, source, label, comparison, &mut notes)?;
         let tape = Arc::new(tape);
         tapes.insert((path, role), Arc::clone(&tape));
         let mut ledger = self.ledger();
@@ -332,23 +418,54 @@ impl Session {
         Ok((tape, named))
     }
 
+    /// What is played; `None` where the cassette does not exist yet and need not.
+    fn source(
+        &self,
+        settings: &Settings,
+        identity: &Identity,
+        path: &Path,
+        role: Role,
+        label: &Label,
+        comparison: &Comparison,
+    ) -> Result<Option<Box<dyn Source>>> {
+        if let Some(SourceName::Frozen { path, ceilings }) = &settings.source {
+            let (directory, providers) = (&identity.directory, self.around.providers.clone());
+            let source = FrozenSource::open(directory, path, *ceilings, providers, comparison)?;
+            return Ok(Some(Box::new(source)));
+        }
+        if role == Role::New && !path.exists() {
+            return Ok(None);
+        }
+        let pin = pin(settings, &label.scenario, path)?;
+        let source = CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)?;
+        Ok(Some(Box::new(source)))
+    }
+
     /// The session's own cassette; `None` when each call has an automatic one.
     pub(crate) fn cassette_path(&self) -> Option<PathBuf> {
-        let identity = Identity::resolve(&self.place, &self.settings, self.environment).ok()?;
+        let identity = Identity::resolve(&self.place, &self.settings, self.around.environment).ok()?;
         if identity.scenario.is_none() && identity.filename.is_none() {
             return None;
         }
         identity.path("").ok()
     }
 
+    /// The file that answers instead of the cassette.
+    fn source_path(&self) -> Option<PathBuf> {
+        let identity = Identity::resolve(&self.place, &self.settings, self.around.environment).ok()?;
+        played(&self.settings, &identity)
+    }
+
     /// Every cassette that was opened, and the session's own one if it exists though no call opened it.
     pub(crate) fn opened(&self) -> Vec<Arc<Tape>> {
-        let replaying = matches!(
-            self.settings.effective_mode(),
-            Mode::Replay | Mode::Auto | Mode::New
-        );
-        let own = self.cassette_path();
-        let unopened = own.filter(|path| replaying && path.exists() && !self.is_open(path));
+        let mode = self.settings.effective_mode();
+        let own = match (self.source_path(), mode) {
+            (Some(path), Mode::Replay) => Some(path),
+            (Some(path), Mode::Auto) if path.exists() => Some(path),
+            (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
+            _ => None,
+        };
+        let unopened = own.filter(|path| !self.is_open(path));
         if unopened.is_some() {
             // The test no longer makes these calls: what was recorded is left over.
             if let Err(error) = self.tape(&self.settings, None) {
@@ -379,6 +496,15 @@ impl Session {
         Ok(())
     }
 
+    /// Whether any call opened a cassette.
+    pub(crate) fn is_used(&self) -> bool {
+        !self
+            .tapes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+    }
+
     /// Whether a cassette was opened, for whatever.
     fn is_open(&self, path: &Path) -> bool {
         let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -389,6 +515,19 @@ impl Session {
     pub(crate) fn end(&self) -> bool {
         !self.ended.swap(true, Ordering::AcqRel)
     }
+}
+
+pub(super) fn asked(wire: Option<&'static dyn Wire>) -> Asked {
+    wire.map_or(Asked::PLAIN, |wire| Asked {
+        protocol: wire.name(),
+        route: wire.route(),
+    })
+}
+
+/// The file that answers instead of the cassette.
+fn played(settings: &Settings, identity: &Identity) -> Option<PathBuf> {
+    let SourceName::Frozen { path, .. } = settings.source.as_ref()?;
+    Some(identity.directory.join(path))
 }
 
 /// The eight digits of a call that has no scenario: those of the seed, from its messages.

@@ -5,15 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::cursor::{Cursor, NotTaken};
 use super::recorder::{Slot, micros};
 use crate::canon::IgnorePaths;
-use crate::cassette::{self, Cassette, Chosen, Head, Journal, Saved};
-use crate::config::Matching;
+use crate::cassette::{self, Head, Journal, Saved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
-use crate::protocol::Providers;
 use crate::redact::Redactor;
+use crate::source::{Answer, Ask, Comparison, How, NotTaken, Remedy, Source, Where, count};
 
 /// What a tape is for. `auto` is decided when the tape is opened, so it is none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,17 +28,7 @@ pub(crate) struct Label {
     pub(crate) scenario: String,
     /// The full path of the test.
     pub(crate) test: Option<String>,
-    /// What `cargo test` takes to run that test alone; for advice.
-    pub(crate) filter: String,
-}
-
-/// How requests are compared.
-#[derive(Debug)]
-pub(crate) struct Comparison {
-    pub(crate) redactor: Arc<Redactor>,
-    pub(crate) ignore: IgnorePaths,
-    /// The protocols whose requests may answer one another; `None` where each answers its own.
-    pub(crate) cross: Option<Providers>,
+    pub(crate) remedy: Remedy,
 }
 
 /// An open cassette.
@@ -50,14 +38,14 @@ pub(crate) struct Tape {
     pub(crate) role: Role,
     label: Label,
     redactor: Arc<Redactor>,
-    pub(crate) ignore: IgnorePaths,
-    trace_id: String,
+    ignore: Arc<IgnorePaths>,
+    id: String,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    cursor: Option<Cursor>,
+    source: Option<Box<dyn Source>>,
     recording: Option<TapeRecording>,
 }
 
@@ -76,7 +64,7 @@ struct TapeRecording {
 /// What a tape has for a request.
 #[derive(Debug)]
 pub(crate) enum Found {
-    Play(usize, Arc<Call>),
+    Play(Answer),
     Record(Slot),
 }
 
@@ -94,66 +82,44 @@ pub(crate) enum Kept {
 }
 
 impl Tape {
-    /// Opens the cassette for its role: reads it, or locks it for recording.
+    /// Opens a cassette's place in a session: what is played there, and the recording, which locks the cassette at `path`.
     pub(crate) fn open(
         path: PathBuf,
         role: Role,
-        pin: Option<&str>,
+        source: Option<Box<dyn Source>>,
         label: Label,
         comparison: Comparison,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
-        let cursor = match role {
-            Role::Record => None,
-            Role::Replay => {
-                let cassette = open_for_replay(&path, pin, &label)?;
-                Some(Self::cursor(cassette, &comparison))
-            }
-            Role::New if path.exists() => {
-                let cassette = open_for_replay(&path, pin, &label)?;
-                Some(Self::cursor(cassette, &comparison))
-            }
-            Role::New => None,
-        };
         let recording = match role {
             Role::Replay => None,
             Role::Record | Role::New => {
                 Some(TapeRecording::open(&path, &label, &comparison.redactor, notes)?)
             }
         };
-        let trace_id = match (&cursor, &recording) {
-            (Some((id, _)), _) => id.clone(),
+        let id = match (&source, &recording) {
+            (Some(source), _) => source.id().to_owned(),
             (None, Some(recording)) => recording.trace_id.clone(),
             (None, None) => String::new(),
         };
-        let cursor = cursor.map(|(_, cursor)| cursor);
         Ok(Self {
             path,
             role,
             label,
             redactor: comparison.redactor,
             ignore: comparison.ignore,
-            trace_id,
-            state: Mutex::new(State { cursor, recording }),
+            id,
+            state: Mutex::new(State { source, recording }),
         })
-    }
-
-    fn cursor(cassette: Cassette, comparison: &Comparison) -> (String, Cursor) {
-        let trace_id = cassette.take.trace_id.clone();
-        let mut cursor = Cursor::new(cassette.take, &comparison.redactor, &comparison.ignore);
-        if let Some(providers) = &comparison.cross {
-            cursor.cross(providers.clone());
-        }
-        (trace_id, cursor)
     }
 
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// The take that is played, or recorded when none is.
-    pub(crate) fn trace_id(&self) -> &str {
-        &self.trace_id
+    /// The id of what is played, or of the take that is recorded when nothing is.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -165,15 +131,19 @@ impl Tape {
     pub(crate) fn find(
         &self,
         request: &CanonicalRequest,
-        matching: Matching,
-        servable: impl Fn(&Call) -> Result<()>,
+        how: How,
+        servable: &dyn Fn(&Call) -> Result<()>,
     ) -> std::result::Result<Found, NotTaken> {
         let key = self.key(request);
-        let request = key.as_ref().unwrap_or(request);
+        let ask = Ask {
+            request: key.as_ref().unwrap_or(request),
+            how,
+            servable,
+        };
         let mut state = self.state();
-        let State { cursor, recording } = &mut *state;
-        let taken = match cursor {
-            Some(cursor) => match cursor.take(request, matching, servable) {
+        let State { source, recording } = &mut *state;
+        let taken = match source {
+            Some(source) => match source.take(&ask) {
                 Ok(found) => Some(found),
                 Err(not_taken) if recording.is_none() => return Err(not_taken),
                 Err(_) => None,
@@ -181,11 +151,11 @@ impl Tape {
             None => None,
         };
         Ok(match (taken, recording) {
-            (Some((index, call)), recording) => {
+            (Some(answer), recording) => {
                 if let Some(recording) = recording {
-                    recording.copy(&call);
+                    recording.copy(&answer.call);
                 }
-                Found::Play(index, call)
+                Found::Play(answer)
             }
             (None, Some(recording)) => Found::Record(recording.reserve()),
             (None, None) => return Err(NotTaken::Unknown),
@@ -226,9 +196,21 @@ impl Tape {
         }
     }
 
-    /// Runs `look` over the cursor, where there is one.
-    pub(crate) fn with_cursor<T>(&self, look: impl FnOnce(&Cursor) -> T) -> Option<T> {
-        self.state().cursor.as_ref().map(look)
+    /// The error for a request that was not taken.
+    pub(crate) fn explain(&self, live: &CanonicalRequest, why: NotTaken, place: Where<'_>) -> Error {
+        match &self.state().source {
+            Some(source) => source.explain(live, why, place),
+            None => Error::new(
+                ErrorKind::Miss,
+                "nothing is recorded that could answer this request",
+                "",
+            ),
+        }
+    }
+
+    /// Runs `look` over what is played, where anything is.
+    pub(crate) fn with_source<T>(&self, look: impl FnOnce(&dyn Source) -> T) -> Option<T> {
+        self.state().source.as_deref().map(look)
     }
 
     /// Whether calls went live onto this tape: then its next take is another one than the one that is played.
@@ -264,7 +246,7 @@ impl Tape {
             if calls.len() < all {
                 notes.push(format!(
                     "{} left out of {}, because a retry of the same request succeeded (`keep_transient = false`)",
-                    super::miss::count(all - calls.len(), "refused call"),
+                    count(all - calls.len(), "refused call"),
                     self.path.display()
                 ));
             }
@@ -333,33 +315,6 @@ fn leak(redactor: &Redactor, text: &str) -> Option<String> {
         .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule))
 }
 
-fn open_for_replay(path: &Path, pin: Option<&str>, label: &Label) -> Result<Cassette> {
-    let chosen = pin.map_or(Chosen::Latest, Chosen::Pinned);
-    Cassette::open(path, chosen).map_err(|error| {
-        if error.kind() != ErrorKind::CassetteMissing {
-            return error;
-        }
-        let command = format!("VCR_MODE=record cargo test{}", label.filter);
-        let journal = Journal::path_of(path);
-        let (message, advice) = if journal.exists() {
-            (
-                format!(
-                    "{}, but an interrupted recording left {} behind",
-                    error.message(),
-                    journal.display()
-                ),
-                format!("record it again with `{command}`, which keeps those calls in a side file"),
-            )
-        } else {
-            (
-                error.message().to_owned(),
-                format!("record it once with `{command}` and a key"),
-            )
-        };
-        Error::new(ErrorKind::CassetteMissing, message, advice).at(path)
-    })
-}
-
 impl TapeRecording {
     fn open(path: &Path, label: &Label, redactor: &Redactor, notes: &mut Vec<String>) -> Result<Self> {
         refuse_another_test(path, label)?;
@@ -404,7 +359,7 @@ impl TapeRecording {
 /// Saves what an interrupted recording left in the journal, by the redaction rules of today, and says where.
 fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut left: Take) -> Result<String> {
     for call in &mut left.calls {
-        redactor.recorded(&mut call.request);
+        redactor.recorded(Arc::make_mut(&mut call.request));
         redactor.call(call);
     }
     let target = path.with_extension("interrupted.json");
@@ -415,7 +370,7 @@ fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut le
     cassette::save(path, &target, head, &left, &|text| leak(redactor, text))?;
     Ok(format!(
         "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
-        super::miss::count(left.calls.len(), "finished call"),
+        count(left.calls.len(), "finished call"),
         target.display(),
         path.file_name().unwrap_or_default().to_string_lossy()
     ))

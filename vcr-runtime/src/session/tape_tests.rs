@@ -1,12 +1,12 @@
 use super::*;
-use crate::config::{Environment, RedactRules};
+use crate::config::{Environment, Matching, RedactRules};
 use crate::model::Frame;
 
 fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
     let label = Label {
         scenario: "s".to_owned(),
         test: None,
-        filter: String::new(),
+        remedy: Remedy::Test(String::new()),
     };
     let mut notes = Vec::new();
     let tape = Tape::open(
@@ -16,7 +16,7 @@ fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
         label,
         Comparison {
             redactor: Arc::new(redactor),
-            ignore: IgnorePaths::default(),
+            ignore: Arc::default(),
             cross: None,
         },
         &mut notes,
@@ -26,7 +26,11 @@ fn open(path: &Path, redactor: Redactor) -> Result<(Tape, Vec<String>)> {
 
 fn record(tape: &Tape, call: Call) {
     let request = CanonicalRequest::default();
-    match tape.find(&request, Matching::Sequential, |_| Ok(())) {
+    let how = How {
+        matching: Matching::Sequential,
+        repeat: false,
+    };
+    match tape.find(&request, how, &|_| Ok(())) {
         Ok(Found::Record(slot)) => tape.record(slot.index, call),
         other => panic!("{other:?}"),
     }
@@ -37,7 +41,8 @@ fn says(text: &str) -> Call {
         frames: vec![Frame {
             chunk: text.to_owned(),
             ..Frame::default()
-        }],
+        }]
+        .into(),
         ..Call::default()
     }
 }
@@ -72,7 +77,8 @@ fn a_refusal_that_a_retry_overcame_is_left_out_where_it_is_wanted() {
         request: crate::model::RecordedRequest {
             hash: Some(hash.to_owned()),
             ..Default::default()
-        },
+        }
+        .into(),
         boundary: (status >= 400).then(|| crate::model::Boundary {
             kind: crate::model::BoundaryKind::Http,
             error_type: "E".to_owned(),

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::miss::{count, describe};
 use super::session::Session;
 use super::tape::{Kept, Role, Tape};
 use crate::config::{Matching, Mode};
 use crate::error::{Error, ErrorKind};
+use crate::observe;
+use crate::source::count;
 
 /// Recorded calls listed in a report at most; the rest is counted.
 const LISTED: usize = 8;
@@ -84,7 +85,10 @@ impl Session {
         for tape in &tapes {
             match tape.keep(good, self.settings().keep_transient, &mut notes) {
                 Ok(kept) => tell(tape, kept, &mut report, &mut lines),
-                Err(error) => failure = Some(failure.unwrap_or(error)),
+                Err(error) => {
+                    observe::unsaved(&tape.path, error.kind());
+                    failure = Some(failure.unwrap_or(error));
+                }
             }
         }
         notes.into_iter().for_each(|note| self.ledger().note(note));
@@ -139,41 +143,37 @@ impl Session {
     fn leftovers(&self, tapes: &[std::sync::Arc<Tape>], report: &mut Report) -> Option<Error> {
         let mut text = String::new();
         let mut all = 0;
-        let mut path = None;
+        let mut first = None;
         for tape in tapes.iter().filter(|tape| tape.role != Role::Record) {
-            let Some((left, calls)) = tape.with_cursor(|cursor| {
-                let left: Vec<(usize, String)> = cursor
-                    .leftovers()
-                    .map(|index| (index, describe(cursor.key(index))))
-                    .collect();
-                (left, cursor.len())
-            }) else {
+            let Some((leftovers, source)) =
+                tape.with_source(|source| (source.leftovers(), source.path().to_owned()))
+            else {
                 continue;
             };
+            let left = leftovers.left;
             if left.is_empty() || tape.has_recorded() {
                 continue;
             }
             all += left.len();
-            path.get_or_insert_with(|| tape.path.clone());
+            first.get_or_insert_with(|| (source.clone(), leftovers.unit, leftovers.remedy));
             text.push_str(&format!(
-                "\n  cassette  {} ({} of {calls} unused)",
-                tape.path.display(),
-                left.len()
+                "\n  {:<9} {} ({} of {} unused)",
+                leftovers.noun,
+                source.display(),
+                left.len(),
+                leftovers.all
             ));
-            for (index, what) in left.iter().take(LISTED) {
-                if self.settings().private {
-                    text.push_str(&format!("\n    call {}", index + 1));
-                } else {
-                    text.push_str(&format!("\n    call {}: {what}", index + 1));
+            for answer in left.iter().take(LISTED) {
+                text.push_str(&format!("\n    {}", answer.name));
+                if !self.settings().private {
+                    text.push_str(&format!(": {}", answer.about));
                 }
             }
             if left.len() > LISTED {
                 text.push_str(&format!("\n    and {} more", left.len() - LISTED));
             }
         }
-        if all == 0 {
-            return None;
-        }
+        let (path, unit, remedy) = first?;
         if self.settings().allow_unused {
             report.unused = all;
             return None;
@@ -186,19 +186,25 @@ impl Session {
             ));
         }
         let test = self.test();
-        let filter = self.place.filter();
         let verb = if all == 1 { "was" } else { "were" };
+        let remedy = remedy.map_or_else(
+            || {
+                format!(
+                    "if the program is right to ask for less, record it again with {}, or set `allow_unused`",
+                    self.remedy.record()
+                )
+            },
+            str::to_owned,
+        );
         let error = Error::new(
             ErrorKind::Verdict,
             format!(
                 "{} {verb} never asked for\n  test      {test}{text}",
-                count(all, "recorded call")
+                count(all, unit)
             ),
-            format!(
-                "if the program is right to ask for less, record it again with `VCR_MODE=record cargo test{filter}`, or set `allow_unused`; if a task was to make the call, was it dropped before it ran?"
-            ),
+            format!("{remedy}; if a task was to make the call, was it dropped before it ran?"),
         );
-        Some(path.map_or(error.clone(), |path| error.at(&path)))
+        Some(error.at(&path))
     }
 }
 

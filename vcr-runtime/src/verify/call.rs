@@ -12,7 +12,7 @@ pub(super) fn check(call: &Call, ignore: &IgnorePaths, providers: &Providers, fi
     hash(call, ignore, findings);
     times(call, findings);
     if let Some(told) = raw::told(call, providers) {
-        said::compare(call, &told, findings);
+        said::compare(call, &told, said::Natives::Compared, findings);
     }
 }
 

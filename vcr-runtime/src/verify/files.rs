@@ -1,15 +1,10 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::call;
 use super::difference::{Difference, DifferenceKind, Findings};
-use crate::canon::IgnorePaths;
-use crate::cassette::{StoredTake, Whole};
-use crate::config::Mode;
-use crate::config::{Environment, ProjectFile, Settings};
+use crate::cassette::{Stored, Whole};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::Providers;
-use crate::redact::Redactor;
+use crate::source::Project;
 
 /// The takes that a cassette keeps.
 const RING: usize = 5;
@@ -68,11 +63,11 @@ pub fn verify_ignoring(
         gather(path, 0, &mut files)?;
         files.sort();
         for file in files {
-            let project = Project::of(&file, &ignore)?;
-            project.verify(&file, true, &mut all);
+            let verifier = Verifier(Project::of(&file, &ignore)?);
+            verifier.verify(&file, true, &mut all);
         }
     } else {
-        Project::of(path, &ignore)?.verify(path, false, &mut all);
+        Verifier(Project::of(path, &ignore)?).verify(path, false, &mut all);
     }
     Ok(all)
 }
@@ -96,30 +91,10 @@ fn gather(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()
     Ok(())
 }
 
-/// What the project of a cassette says.
-struct Project {
-    redactor: Redactor,
-    ignore: IgnorePaths,
-    providers: Providers,
-}
+/// A cassette under the rules of its project.
+struct Verifier(Project);
 
-impl Project {
-    fn of(cassette: &Path, ignore: &[String]) -> Result<Self> {
-        let absolute = std::path::absolute(cassette).unwrap_or_else(|_| cassette.to_owned());
-        let home = absolute.ancestors().skip(1).find(|directory| {
-            ["vcr.toml", "Cargo.toml"]
-                .iter()
-                .any(|name| directory.join(name).is_file())
-        });
-        let file = home.map_or_else(|| Ok(Arc::default()), ProjectFile::load)?;
-        let settings = Settings::resolve(&[], &Environment::default(), &file, Mode::Replay)?;
-        Ok(Self {
-            redactor: Redactor::new(&file.redact, Environment::process())?,
-            ignore: IgnorePaths::parse(settings.ignore.iter().chain(ignore))?,
-            providers: Providers::of(&file)?,
-        })
-    }
-
+impl Verifier {
     fn verify(&self, path: &Path, in_directory: bool, all: &mut Vec<Difference>) {
         let mut findings = Findings {
             all,
@@ -149,7 +124,7 @@ impl Project {
         }
     }
 
-    fn take(&self, stored: &StoredTake, findings: &mut Findings<'_>) {
+    fn take(&self, stored: &Stored, findings: &mut Findings<'_>) {
         let id = &stored.take.trace_id;
         let mut findings = findings.below(&format!("traces.{id}"));
         let stated = stored
@@ -179,13 +154,13 @@ impl Project {
                 }
                 last_us = last_us.max(started_us);
             }
-            call::check(call, &self.ignore, &self.providers, &mut findings);
+            call::check(call, &self.0.ignore, &self.0.providers, &mut findings);
         }
     }
 
     /// The last look before a file is written, as it would be today.
     fn secrets(&self, whole: &Whole, findings: &mut Findings<'_>) {
-        if let Some(hit) = self.redactor.scan(&whole.text) {
+        if let Some(hit) = self.0.redactor.scan(&whole.text) {
             let place = format!("line {} column {}", hit.line, hit.column);
             findings.add(DifferenceKind::Secret, &place, "no secret", hit.rule);
         }

@@ -4,6 +4,7 @@
 mod call;
 mod difference;
 mod files;
+mod heard;
 mod raw;
 mod said;
 #[cfg(test)]
@@ -11,3 +12,4 @@ mod tests;
 
 pub use difference::{Difference, DifferenceKind};
 pub use files::{verify, verify_ignoring};
+pub(crate) use heard::{Heard, misread_body, misread_stream};

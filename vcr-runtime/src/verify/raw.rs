@@ -1,7 +1,8 @@
 use crate::json::{Json, parse};
 use crate::model::{Call, RawBody};
-use crate::protocol::{Decoder, Event, Framer, Framing, Providers, Wire, WireEvent};
-use crate::session::{Timeline, Told, is_streamed};
+use crate::protocol::{
+    Decoder, Event, Framer, Framing, Providers, Timeline, Told, Wire, WireEvent, is_streamed,
+};
 
 /// What the raw layer of a call says by its protocol's rules; `None` when there is no raw layer, or no such protocol.
 pub(super) fn told(call: &Call, providers: &Providers) -> Option<Told> {
@@ -43,11 +44,25 @@ pub(super) fn told(call: &Call, providers: &Providers) -> Option<Told> {
         let framed = items.iter().map(|item| wire.frame(item).into_bytes());
         return Some(streamed(call, wire, framed));
     }
+    Some(of_body(wire, status, &body))
+}
+
+/// What a unary body says.
+pub(super) fn of_body(wire: &dyn Wire, status: u16, body: &Json) -> Told {
     let mut events = Vec::new();
-    wire.unary(status, &body, &mut events);
+    wire.unary(status, body, &mut events);
     let mut timeline = Timeline::unary();
     timeline.push(0, events);
-    Some(timeline.finish())
+    timeline.finish()
+}
+
+/// What the events of a stream say.
+pub(super) fn decoded(wire: &dyn Wire, events: impl Iterator<Item = WireEvent>) -> Told {
+    let mut reading = Reading::new(wire);
+    for event in events {
+        reading.take(&mut vec![event]);
+    }
+    reading.timeline.finish()
 }
 
 fn asks_for_stream(call: &Call) -> bool {
@@ -57,17 +72,11 @@ fn asks_for_stream(call: &Call) -> bool {
 }
 
 fn streamed(call: &Call, wire: &dyn Wire, pieces: impl Iterator<Item = Vec<u8>>) -> Told {
-    let content_type = call.http.as_ref().and_then(|head| {
-        let header = head.headers.iter().find(|(name, _)| name == "content-type");
-        header.map(|(_, value)| value.as_str())
-    });
+    let content_type = call.content_type();
     let framing = wire
         .framing(content_type)
         .or_else(|| wire.framing(Some(wire.stream_content_type())));
-    let mut reading = Reading {
-        decoder: wire.decoder(),
-        timeline: Timeline::new(0),
-    };
+    let mut reading = Reading::new(wire);
     let mut events = Vec::new();
     let mut framer = Framer::new(framing.unwrap_or(Framing::Opaque));
     for piece in pieces {
@@ -85,6 +94,13 @@ struct Reading {
 }
 
 impl Reading {
+    fn new(wire: &dyn Wire) -> Self {
+        Self {
+            decoder: wire.decoder(),
+            timeline: Timeline::new(0),
+        }
+    }
+
     fn take(&mut self, events: &mut Vec<WireEvent>) {
         for event in events.drain(..) {
             let mut said: Vec<Event> = Vec::new();

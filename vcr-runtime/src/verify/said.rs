@@ -2,9 +2,8 @@ use super::difference::{DifferenceKind, Findings};
 use super::files::quoted;
 use crate::canon::equivalent;
 use crate::json::{Json, compact};
-use crate::model::{Boundary, BoundaryKind, Call, Frame, ToolCall, Usage};
-use crate::protocol::WireError;
-use crate::session::{TRANSPORT, Told};
+use crate::model::{Boundary, BoundaryKind, Call, Frame, TRANSPORT, ToolCall, Usage};
+use crate::protocol::{Told, WireError};
 
 /// Characters of a text that a difference shows.
 const SHOWN: usize = 40;
@@ -20,8 +19,15 @@ const TEXTS: [Texts; 3] = [
     ("refusal", |frame| frame.refusal.as_deref().unwrap_or_default()),
 ];
 
+/// Whether blocks without a canonical form are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Natives {
+    Compared,
+    Skipped,
+}
+
 /// What a call has against what its raw layer told.
-pub(super) fn compare(call: &Call, told: &Told, findings: &mut Findings<'_>) {
+pub(super) fn compare(call: &Call, told: &Told, natives: Natives, findings: &mut Findings<'_>) {
     let mut choices: Vec<u32> = told
         .frames
         .iter()
@@ -33,7 +39,7 @@ pub(super) fn compare(call: &Call, told: &Told, findings: &mut Findings<'_>) {
     for choice in choices {
         let has = Choice::of(&call.frames, choice);
         let said = Choice::of(&told.frames, choice);
-        has.compare(&said, findings);
+        has.compare(&said, natives, findings);
     }
     usage(call.usage.as_ref(), told.usage.as_ref(), findings);
     ending(call.boundary.as_ref(), told.error.as_ref(), findings);
@@ -55,7 +61,7 @@ impl<'a> Choice<'a> {
     }
 
     /// `self` is what the file has, `said` what the raw layer told.
-    fn compare(&self, said: &Self, findings: &mut Findings<'_>) {
+    fn compare(&self, said: &Self, natives: Natives, findings: &mut Findings<'_>) {
         for text in TEXTS {
             self.text(said, text, findings);
         }
@@ -65,12 +71,14 @@ impl<'a> Choice<'a> {
             |frame| frame.reasoning_signature.iter().cloned().collect(),
             findings,
         );
-        self.list(
-            said,
-            "native",
-            |frame| frame.native.iter().map(canonical).collect(),
-            findings,
-        );
+        if natives == Natives::Compared {
+            self.list(
+                said,
+                "native",
+                |frame| frame.native.iter().map(canonical).collect(),
+                findings,
+            );
+        }
         self.list(
             said,
             "tool_calls",
@@ -92,11 +100,12 @@ impl<'a> Choice<'a> {
     }
 
     fn text(&self, said: &Self, (member, of): Texts, findings: &mut Findings<'_>) {
-        let joined = |choice: &Self| -> String { choice.frames.iter().map(|(_, frame)| of(frame)).collect() };
-        let (found, expected) = (joined(self), joined(said));
-        if found == expected {
+        // Answers may be large: they are joined only where there is something to show.
+        if self.bytes(of).eq(said.bytes(of)) {
             return;
         }
+        let joined = |choice: &Self| -> String { choice.frames.iter().map(|(_, frame)| of(frame)).collect() };
+        let (found, expected) = (joined(self), joined(said));
         let same = found
             .chars()
             .zip(expected.chars())
@@ -114,6 +123,10 @@ impl<'a> Choice<'a> {
             excerpt(&expected, same),
             excerpt(&found, same),
         );
+    }
+
+    fn bytes(&self, of: fn(&Frame) -> &str) -> impl Iterator<Item = u8> {
+        self.frames.iter().flat_map(move |(_, frame)| of(frame).bytes())
     }
 
     /// Things that frames have whole, in their order.

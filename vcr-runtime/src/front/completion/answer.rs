@@ -3,8 +3,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::model::{Call, Frame, ToolCall, Usage};
-use crate::session::{Failure, Told};
+use crate::model::{Call, Frame, FrameRef, ToolCall, Usage};
+use crate::protocol::Told;
+use crate::session::Failure;
 
 /// A whole answer. Of several choices (`n > 1`) the members show the first; [`frames`](Self::frames) has all.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +56,7 @@ impl Completion {
             latency,
             ..Self::default()
         };
-        completion.fill(&call.frames);
+        completion.fill(call.frames.views());
         completion.frames = Frames::Recorded(call);
         completion
     }
@@ -66,19 +67,23 @@ impl Completion {
             latency,
             ..Self::default()
         };
-        completion.fill(&told.frames);
+        completion.fill(told.frames.iter().map(FrameRef::from));
         completion.frames = Frames::Own(told.frames);
         completion
     }
 
-    fn fill(&mut self, frames: &[Frame]) {
+    fn fill<'a>(&mut self, frames: impl Iterator<Item = FrameRef<'a>>) {
         let append = |to: &mut Option<String>, from: &Option<String>| {
             if let Some(text) = from {
                 to.get_or_insert_default().push_str(text);
             }
         };
-        for frame in frames.iter().filter(|frame| frame.choice == 0) {
-            self.text.push_str(&frame.chunk);
+        for FrameRef { chunk, rest } in frames {
+            if rest.is_some_and(|frame| frame.choice != 0) {
+                continue;
+            }
+            self.text.push_str(chunk);
+            let Some(frame) = rest else { continue };
             append(&mut self.reasoning, &frame.reasoning);
             append(&mut self.refusal, &frame.refusal);
             self.tool_calls.extend(frame.tool_calls.iter().cloned());

@@ -5,7 +5,8 @@ use super::stream::CompletionStream;
 use super::upstream::{DynUpstream, Steps};
 use super::{CallError, Completion, Reply, Request, Upstream};
 use crate::front::access::{Access, OneCall, access};
-use crate::session::{CallRecorder, Ending, Failure, Played, Session, Timeline, Turn, Wired};
+use crate::protocol::Timeline;
+use crate::session::{CallRecorder, Ending, Failure, Played, Session, Turn, Wired};
 
 /// The in-process front: your code asks it for completions, and the session decides where they come from.
 ///

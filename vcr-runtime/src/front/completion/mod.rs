@@ -10,6 +10,8 @@ mod upstream;
 
 pub use answer::{CallError, Completion};
 pub use client::Client;
+#[cfg(feature = "daemon")]
+pub(in crate::front) use http::known_base;
 #[cfg(feature = "gateway")]
 pub use http::{HttpUpstream, completion, completion_stream};
 pub use request::Request;

@@ -12,8 +12,9 @@ use super::client::streamed;
 use super::upstream::{DeltaStream, Steps};
 use super::{CallError, Completion};
 use crate::front::access::OneCall;
-use crate::model::{Call, Frame, Usage};
-use crate::session::{CallRecorder, Ending, Failure, Pace, Played, Timeline};
+use crate::model::{Call, Frame, FrameIter, Usage};
+use crate::protocol::Timeline;
+use crate::session::{CallRecorder, Ending, Failure, Pace, Played};
 
 /// The frames of an answer as they come. Also a [`Stream`] of `futures-core`.
 ///
@@ -26,7 +27,7 @@ pub struct CompletionStream {
 
 enum Source {
     Live(Box<Live>),
-    Replayed(Replayed),
+    Replayed(Box<Replayed>),
     Ended,
 }
 
@@ -48,9 +49,9 @@ enum LiveSteps {
 }
 
 struct Replayed {
-    frames: std::vec::IntoIter<Frame>,
+    frames: FrameIter,
     /// All of the call but its frames.
-    call: Box<Call>,
+    call: Call,
     next: usize,
     due: Duration,
     pace: Pace,
@@ -85,14 +86,14 @@ impl CompletionStream {
         let frames = std::mem::take(&mut call.frames).into_iter();
         let replayed = Replayed {
             frames,
-            call: Box::new(call),
+            call,
             next: 0,
             due: Duration::ZERO,
             pace,
             sleep: None,
         };
         Self {
-            source: Source::Replayed(replayed),
+            source: Source::Replayed(Box::new(replayed)),
             usage: None,
         }
     }
@@ -126,7 +127,7 @@ impl CompletionStream {
         while let Some(frame) = self.next().await {
             frames.push(frame?);
         }
-        let told = crate::session::Told {
+        let told = crate::protocol::Told {
             frames,
             usage: self.usage.take(),
             error: None,
@@ -152,9 +153,9 @@ type Polled = Poll<Option<Result<Frame, CallError>>>;
 impl Replayed {
     fn poll(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Polled {
         if !self.pace.is_immediate()
-            && let Some(frame) = self.frames.as_slice().first()
+            && let Some(delta_us) = self.frames.next_delta_us()
         {
-            let due = self.due + frame.delta();
+            let due = self.due + Duration::from_micros(delta_us);
             std::task::ready!(self.wait(context, due));
             self.due = due;
         }

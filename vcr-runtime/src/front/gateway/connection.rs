@@ -1,4 +1,4 @@
-//! One connection of a caller: its requests, checked, routed and answered.
+//! One connection of a caller: its requests, checked and answered.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -15,17 +15,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::net::TcpStream;
 
+use super::backend::{Decision, Fault};
 use super::flushed::{Flushed, FlushedIo};
-use super::forward::{Outgoing, forward};
-use super::headers;
-use super::respond::{Broken, Reply, fault, play, refusal};
+use super::forward::forward;
+use super::respond::{Broken, Reply, play, send};
 use super::route::is_ours;
 use super::server::{Shared, Stop, stopped};
-use crate::protocol::HttpRequest;
-use crate::session::HttpTurn;
 
-/// The largest request body; a request beyond it is no conversation with a model.
-const BODY_LIMIT: usize = 64 << 20;
 /// How much of a body nobody wants is still read, because a client that is cut off while it writes never reads the
 /// answer that explains why.
 const DRAIN_LIMIT: usize = 256 << 20;
@@ -88,57 +84,37 @@ async fn exchange(
     head: Parts,
     body: &mut Incoming,
 ) -> Result<Turn, Broken> {
+    let backend = &*shared.backend;
+    let path = head.uri.path();
+    let refused = |fault: &Fault| send(backend.answer(path, fault));
     // A caller that waits for leave to send its body gets the refusal instead.
-    let refused = |response, body_follows: bool| {
-        Ok(if body_follows {
-            Turn::Unwanted(response)
+    let unread = |fault: &Fault| {
+        Ok(if head.headers.contains_key(http::header::EXPECT) {
+            Turn::Answered(refused(fault))
         } else {
-            Turn::Answered(response)
+            Turn::Unwanted(refused(fault))
         })
     };
-    let follows = !head.headers.contains_key(http::header::EXPECT);
-    if let Some(response) = improper(&head, shared.port) {
-        return refused(response, follows);
+    if let Err(fault) = proper(&head, shared.port).and_then(|()| backend.admit(&head)) {
+        return unread(&fault);
     }
-    let Some((upstream, rest)) = shared.routes.resolve(head.uri.path()) else {
-        return refused(unknown_path(shared, head.uri.path()), follows);
+    let limit = backend.body_limit();
+    let Some(body) = read(body, limit).await? else {
+        return unread(&too_large(limit));
     };
-    let body = match read(body).await? {
-        Some(body) => body,
-        None => return refused(too_large(), follows),
-    };
-
-    let query = head.uri.query();
-    let request = HttpRequest {
-        method: head.method.as_str(),
-        path: if rest.is_empty() { "/" } else { rest },
-        query: query.unwrap_or_default(),
-        body: &body,
-    };
-    let control = headers::control(&head.headers);
-    let turn = shared.exchange.begin(&upstream, request, &control).await;
-    let recording = match turn {
-        HttpTurn::Replay(playback) => return play(playback, flushed).await.map(Turn::Answered),
-        HttpTurn::Refused(error) => return Ok(Turn::Answered(refusal(&error))),
-        HttpTurn::Live => None,
-        HttpTurn::Record(recording) => Some(recording),
-    };
-    let tail = query.map_or_else(|| rest.to_owned(), |query| format!("{rest}?{query}"));
-    let outgoing = Outgoing {
-        upstream,
-        tail,
-        headers: headers::for_upstream(&head.headers),
-        method: head.method,
-        body,
-    };
-    Ok(Turn::Answered(forward(outgoing, recording, flushed).await))
+    Ok(Turn::Answered(match backend.decide(&head, body).await {
+        Decision::Play(playback) => play(playback, flushed, refused).await?,
+        Decision::Answer(answer) => send(answer),
+        Decision::Refuse(fault) => refused(&fault),
+        Decision::Forward(outgoing, recording) => forward(*outgoing, recording, flushed, refused).await,
+    }))
 }
 
-/// The refusal of a request that is not for this server, or not in its language.
-fn improper(head: &Parts, port: u16) -> Option<Response<Reply>> {
+/// Refuses a request that is not for this server, or not in its language.
+fn proper(head: &Parts, port: u16) -> Result<(), Fault> {
     if head.version != Version::HTTP_11 {
         let message = "the gateway speaks HTTP/1.1 only";
-        return Some(fault(
+        return Err(Fault::new(
             StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             "vcr_http_version",
             message,
@@ -147,7 +123,7 @@ fn improper(head: &Parts, port: u16) -> Option<Response<Reply>> {
     if head.uri.authority().is_some() || !head.uri.path().starts_with('/') {
         let message = "the gateway is no proxy: ask it for a path, with its address as the client's base URL \
                        instead of as its proxy";
-        return Some(fault(StatusCode::BAD_REQUEST, "vcr_not_a_proxy", message));
+        return Err(Fault::new(StatusCode::BAD_REQUEST, "vcr_not_a_proxy", message));
     }
     let mut hosts = head.headers.get_all(http::header::HOST).iter();
     let ours = match (hosts.next(), hosts.next()) {
@@ -155,40 +131,39 @@ fn improper(head: &Parts, port: u16) -> Option<Response<Reply>> {
         _ => false,
     };
     if ours {
-        return None;
+        return Ok(());
     }
     let message = format!("the Host header must be 127.0.0.1:{port}, localhost:{port} or [::1]:{port}");
-    Some(fault(StatusCode::FORBIDDEN, "vcr_forbidden_host", &message))
+    Err(Fault::new(StatusCode::FORBIDDEN, "vcr_forbidden_host", message))
 }
 
-fn unknown_path(shared: &Shared, path: &str) -> Response<Reply> {
-    let message = format!(
-        "no upstream belongs to the path {path}; known prefixes: {}; others are registered with base_url_for",
-        shared.routes.known()
-    );
-    fault(StatusCode::NOT_FOUND, "vcr_unknown_path", &message)
-}
-
-fn too_large() -> Response<Reply> {
-    let message = format!("the request's body is larger than {} MiB", BODY_LIMIT >> 20);
-    fault(StatusCode::PAYLOAD_TOO_LARGE, "vcr_body_too_large", &message)
+fn too_large(limit: usize) -> Fault {
+    let message = if limit >= 1 << 20 {
+        format!("the request's body is larger than {} MiB", limit >> 20)
+    } else {
+        format!("the request's body is larger than {limit} bytes")
+    };
+    Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "vcr_body_too_large", message)
 }
 
 /// The whole body, or `None` when it is too large.
-async fn read(body: &mut Incoming) -> Result<Option<Bytes>, Broken> {
-    if body.size_hint().lower() > BODY_LIMIT as u64 {
+async fn read(body: &mut Incoming, limit: usize) -> Result<Option<Bytes>, Broken> {
+    if body.size_hint().lower() > limit as u64 {
         return Ok(None);
     }
     let Some(first) = next(body).await? else {
         return Ok(Some(Bytes::new()));
     };
+    if first.len() > limit {
+        return Ok(None);
+    }
     let Some(second) = next(body).await? else {
         return Ok(Some(first));
     };
     let mut whole = BytesMut::from(first);
     let mut piece = Some(second);
     while let Some(more) = piece {
-        if whole.len() + more.len() > BODY_LIMIT {
+        if whole.len() + more.len() > limit {
             return Ok(None);
         }
         whole.extend_from_slice(&more);

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 
 /// How an answer's body is coded.
-pub(super) enum Coding {
+pub(in crate::front) enum Coding {
     Plain,
     /// One that is undone here.
     Known(Box<Decoding>),
@@ -16,7 +16,7 @@ pub(super) enum Coding {
 }
 
 impl Coding {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(in crate::front) fn of(headers: &HeaderMap) -> Self {
         let names: Vec<_> = headers
             .get_all(CONTENT_ENCODING)
             .iter()
@@ -41,7 +41,7 @@ impl Coding {
 }
 
 /// Decodes a body as it comes.
-pub(super) struct Decoding {
+pub(in crate::front) struct Decoding {
     inflate: Inflate,
     begun: bool,
 }
@@ -53,7 +53,7 @@ enum Inflate {
 
 impl Decoding {
     /// All that can be decoded once `piece` is there.
-    pub(super) fn push(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
+    pub(in crate::front) fn push(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
         self.begun |= !piece.is_empty();
         match &mut self.inflate {
             Inflate::Gzip(decoder) => {
@@ -70,7 +70,7 @@ impl Decoding {
     }
 
     /// The rest, or an error when the coded body is not complete.
-    pub(super) fn finish(&mut self) -> io::Result<Vec<u8>> {
+    pub(in crate::front) fn finish(&mut self) -> io::Result<Vec<u8>> {
         if !self.begun {
             return Ok(Vec::new());
         }

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Response};
+use http::{Method, Response};
 use http_body::Body;
 use once_cell::sync::OnceCell;
 use reqwest::{Client, Url};
 
+use super::backend::{Fault, Outgoing};
 use super::encoding::Coding;
 use super::flushed::Flushed;
 use super::headers;
-use super::respond::{Reply, assemble, unreachable};
+use super::respond::{Reply, assemble};
 use super::route::is_loopback;
 use super::tee::{Forwarded, Tee};
+use crate::observe;
 use crate::session::{End, Recording, Upstream};
 
 /// Without a bound a dead host would hold a test for minutes. The caller's own time limits come first.
@@ -24,35 +26,26 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Well below what load balancers keep: a call on a connection that is closing fails, and would be recorded so.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A caller's request on its way to the upstream.
-pub(super) struct Outgoing {
-    pub(super) upstream: Arc<Upstream>,
-    pub(super) method: Method,
-    /// Path below the base and query, as the caller wrote them.
-    pub(super) tail: String,
-    /// Already rid of what does not travel.
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
-}
-
 /// Why there is no answer, or no more of it. Names neither key nor query.
 pub(super) struct Failure {
     error_type: &'static str,
     message: String,
 }
 
-/// Forwards a call. Every way out ends the recording: here, in the body, or by dropping it.
+/// Forwards a call. Every way out ends the recording: here, in the body, or by dropping it. `refused` renders a fault for
+/// the caller.
 pub(super) async fn forward(
     call: Outgoing,
     recording: Option<Box<dyn Recording>>,
     flushed: Arc<Flushed>,
+    refused: impl Fn(&Fault) -> Response<Reply>,
 ) -> Response<Reply> {
     let mut tee = Tee::new(recording);
     let upstream = Arc::clone(&call.upstream);
     let keep_length = call.method == Method::HEAD;
     let answer = match send(call).await {
         Ok(answer) => answer,
-        Err(failure) => return bad_gateway(&upstream, tee, failure),
+        Err(failure) => return refused(&bad_gateway(&upstream, tee, failure)),
     };
 
     let (status, head) = (answer.status(), answer.headers().clone());
@@ -63,7 +56,7 @@ pub(super) async fn forward(
         // The bytes could be kept, but never read, compared or edited, and would be replayed to callers that did not
         // ask for them. Passing through without recording them is no trouble.
         Coding::Unknown(name) if !empty && tee.is_recording() => {
-            return bad_gateway(&upstream, tee, Failure::unreadable(&name));
+            return refused(&bad_gateway(&upstream, tee, Failure::unreadable(&name)));
         }
         Coding::Plain | Coding::Known(_) | Coding::Unknown(_) => None,
     };
@@ -137,13 +130,14 @@ pub(in crate::front) fn transport_fault(error: reqwest::Error) -> (&'static str,
     (failure.error_type, failure.message)
 }
 
-fn bad_gateway(upstream: &Upstream, mut tee: Tee, failure: Failure) -> Response<Reply> {
+fn bad_gateway(upstream: &Upstream, mut tee: Tee, failure: Failure) -> Fault {
     let message = format!(
         "{} gave no answer that can be passed on ({}): {}",
         upstream.base, failure.error_type, failure.message
     );
+    observe::unreachable(failure.error_type);
     tee.end(failure.into());
-    unreachable(&message)
+    Fault::unreachable(message)
 }
 
 impl Failure {

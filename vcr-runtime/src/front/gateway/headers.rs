@@ -19,7 +19,7 @@ pub(in crate::front) fn is_hop_by_hop(name: &str) -> bool {
 }
 
 /// The names that `connection` headers declare to be hop-by-hop as well, in lower case.
-pub(super) fn named_by_connection<'a>(values: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(in crate::front) fn named_by_connection<'a>(values: impl Iterator<Item = &'a str>) -> Vec<String> {
     values
         .flat_map(|value| value.split(','))
         .map(|name| name.trim().to_ascii_lowercase())
@@ -33,11 +33,11 @@ pub(super) fn control(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 fn is_control(name: &str) -> bool {
-    name.starts_with("x-vcr-")
+    name == "x-vcr" || name.starts_with("x-vcr-")
 }
 
-/// Headers as the session sees them: names in lower case, values as text.
-pub(super) fn as_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+/// Headers as text, names in lower case.
+pub(in crate::front) fn as_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
     pairs(headers, |_| true)
 }
 

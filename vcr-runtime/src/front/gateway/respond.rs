@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
+use super::backend::{Answer, Fault};
 use super::flushed::Flushed;
 use super::headers;
 use super::pieces::PieceByPiece;
 use super::server::Open;
 use super::tee::Forwarded;
-use crate::error::{Error, ErrorKind};
-use crate::json::{Json, Object, compact};
 use crate::session::{Pieces, Playback, PlaybackBody};
 
 /// Why a connection is broken on purpose. hyper drops it when a service or a body fails.
@@ -113,8 +112,12 @@ impl Body for Reply {
     }
 }
 
-/// Sends a recorded answer.
-pub(super) async fn play(playback: Playback, flushed: Arc<Flushed>) -> Result<Response<Reply>, Broken> {
+/// Sends a recorded answer. `refused` renders a fault for the caller.
+pub(super) async fn play(
+    playback: Playback,
+    flushed: Arc<Flushed>,
+    refused: impl Fn(&Fault) -> Response<Reply>,
+) -> Result<Response<Reply>, Broken> {
     let Playback {
         head,
         body,
@@ -128,12 +131,12 @@ pub(super) async fn play(playback: Playback, flushed: Arc<Flushed>) -> Result<Re
         }
         PlaybackBody::Unreachable(offset, message) => {
             pace.until(0, offset).await;
-            return Ok(unreachable(&message));
+            return Ok(refused(&Fault::unreachable(message)));
         }
         PlaybackBody::Whole(offset, body) if abort => Pieces::from_iter([(offset, body)]),
         PlaybackBody::Whole(offset, body) => {
             pace.until(0, offset).await;
-            return Ok(with_head(head.status, &head.headers, Reply::whole(body)));
+            return Ok(with_head(head.status, &head.headers, Reply::whole(body), refused));
         }
         PlaybackBody::Pieces(pieces) => pieces,
     };
@@ -142,56 +145,39 @@ pub(super) async fn play(playback: Playback, flushed: Arc<Flushed>) -> Result<Re
         pace.until(0, *offset).await;
     }
     let body = PieceByPiece::new(pieces, pace, abort, flushed);
-    Ok(with_head(head.status, &head.headers, Reply::pieces(body)))
+    Ok(with_head(
+        head.status,
+        &head.headers,
+        Reply::pieces(body),
+        refused,
+    ))
 }
 
-fn with_head(status: u16, recorded: &[(String, String)], reply: Reply) -> Response<Reply> {
+fn with_head(
+    status: u16,
+    recorded: &[(String, String)],
+    reply: Reply,
+    refused: impl Fn(&Fault) -> Response<Reply>,
+) -> Response<Reply> {
     // hyper cannot send a 1xx as an answer, and nobody records one.
     match StatusCode::from_u16(status) {
         Ok(status) if !status.is_informational() => {
             assemble(status, headers::from_recording(recorded), reply)
         }
-        _ => fault(
+        _ => refused(&Fault::new(
             StatusCode::CONFLICT,
             "vcr_error",
-            &format!(
+            format!(
                 "the cassette says that the answer had status {status}, which is no final HTTP status; correct it there"
             ),
-        ),
+        )),
     }
 }
 
-/// What a session refuses. 409 because no client retries it: a miss stays a miss.
-pub(super) fn refusal(error: &Error) -> Response<Reply> {
-    let code = match error.kind() {
-        ErrorKind::Miss => "vcr_replay_miss",
-        ErrorKind::CassetteMissing => "vcr_cassette_missing",
-        _ => "vcr_error",
-    };
-    fault(StatusCode::CONFLICT, code, &error.to_string())
-}
-
-/// The upstream gave no answer, now or when it was recorded.
-pub(super) fn unreachable(message: &str) -> Response<Reply> {
-    fault(StatusCode::BAD_GATEWAY, "vcr_upstream_error", message)
-}
-
-/// An error in the shape that the providers' SDKs read a message from.
-pub(super) fn fault(status: StatusCode, code: &str, message: &str) -> Response<Reply> {
-    let mut error = Object::new();
-    error.push("type", code);
-    error.push("message", message);
-    error.push("param", Json::Null);
-    error.push("code", code);
-    let mut document = Object::new();
-    document.push("type", "error");
-    document.push("error", Json::Object(error));
-    let mut headers = HeaderMap::new();
-    headers.insert(
-        http::header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    assemble(status, headers, Reply::whole(compact(&Json::Object(document))))
+/// An answer of the backend's own as HTTP.
+pub(super) fn send(answer: Answer) -> Response<Reply> {
+    let headers = headers::from_recording(&answer.headers);
+    assemble(answer.status, headers, Reply::whole(answer.body))
 }
 
 /// `Response::builder` without its ways to fail.

@@ -109,6 +109,15 @@ pub(in crate::front) fn check_base(base: &str) -> Result<String> {
     parse_base(base).map(|upstream| upstream.base)
 }
 
+/// The same, with the query that every request is to carry.
+#[cfg(feature = "harness")]
+pub(in crate::front) fn split_base(base: &str) -> Result<(String, Option<String>)> {
+    match base.split_once('?') {
+        Some((base, query)) => Ok((check_base(base)?, (!query.is_empty()).then(|| query.to_owned()))),
+        None => Ok((check_base(base)?, None)),
+    }
+}
+
 fn parse_base(base: &str) -> Result<Upstream> {
     let refuse = |problem: &str, shown: &str| {
         Error::new(

@@ -1,8 +1,8 @@
-//! The thread and runtime that serve the gateways of all tests of this process, and one test's gateway.
+//! The thread and runtime that serve the loopback servers of this process, and one such server.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,10 +17,9 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::backend::Backend;
 use super::connection;
-use super::route::Routes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::session::{Exchange, Upstream};
 
 /// How long to wait after `accept` failed (too many open files), so as not to spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -28,68 +27,58 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Says when to stop, and how long open exchanges may take after that.
 pub(super) type Stop = watch::Receiver<Option<Duration>>;
 
-/// One test's loopback server. Its address is the test's identity, so that calls from any thread, runtime or process
-/// find their session.
-pub(crate) struct Gateway {
+/// A loopback server. Dropping it stops it without grace.
+pub(in crate::front) struct Server {
     addr: SocketAddr,
-    shared: Arc<Shared>,
     stop: watch::Sender<Option<Duration>>,
     aborted: watch::Receiver<Option<usize>>,
 }
 
-/// What the connections of one gateway have in common.
+/// What the connections of one server have in common.
 pub(super) struct Shared {
-    pub(super) exchange: Arc<dyn Exchange>,
-    pub(super) routes: Routes,
+    pub(super) backend: Arc<dyn Backend>,
     pub(super) port: u16,
     pub(super) open: OpenCount,
 }
 
-impl Gateway {
-    /// Starts a server on a free port of 127.0.0.1. `routes` are the path prefixes with the upstreams they stand for.
-    /// May be called inside or outside any runtime.
-    pub(crate) fn start(exchange: Arc<dyn Exchange>, routes: Vec<(String, Upstream)>) -> Result<Self> {
+impl Server {
+    /// Starts a server; port 0 is any free one. May be called inside or outside any runtime.
+    pub(in crate::front) fn start(listen: SocketAddr, backend: Arc<dyn Backend>) -> Result<Self> {
+        let listener = std::net::TcpListener::bind(listen).map_err(|error| unbound(listen, &error))?;
+        Self::on(listener, backend)
+    }
+
+    /// Starts a server on an address that is bound already.
+    pub(in crate::front) fn on(listener: std::net::TcpListener, backend: Arc<dyn Backend>) -> Result<Self> {
         let server = server()?;
-        let bind = || {
-            let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let hand_over = || {
             listener.set_nonblocking(true)?;
             let addr = listener.local_addr()?;
             let _inside = server.enter();
             Ok((TcpListener::from_std(listener)?, addr))
         };
         let (listener, addr) =
-            bind().map_err(|error: std::io::Error| failed("listen on 127.0.0.1", &error))?;
+            hand_over().map_err(|error: std::io::Error| failed("use its address", &error))?;
         let shared = Arc::new(Shared {
-            exchange,
-            routes: Routes::new(routes),
+            backend,
             port: addr.port(),
             open: OpenCount::default(),
         });
         let (stop, stopping) = watch::channel(None);
         let (done, aborted) = watch::channel(None);
-        server.spawn(serve(listener, Arc::clone(&shared), stopping, done));
-        Ok(Self {
-            addr,
-            shared,
-            stop,
-            aborted,
-        })
+        server.spawn(serve(listener, shared, stopping, done));
+        Ok(Self { addr, stop, aborted })
     }
 
     /// Where it listens.
-    pub(crate) fn addr(&self) -> SocketAddr {
+    pub(in crate::front) fn addr(&self) -> SocketAddr {
         self.addr
-    }
-
-    /// Registers another upstream below `/up/<n>` and returns `n`. The same base keeps its number.
-    pub(crate) fn add_upstream(&self, base_url: &str) -> Result<usize> {
-        self.shared.routes.add(base_url)
     }
 
     /// Stops accepting at once, whether or not the future is polled. The future waits until the open exchanges are over,
     /// `grace` at most, and says how many were aborted; their recordings have been ended by then. Asked again it says the
     /// same.
-    pub(crate) fn shutdown(&self, grace: Duration) -> impl Future<Output = usize> + Send + use<> {
+    pub(in crate::front) fn shutdown(&self, grace: Duration) -> impl Future<Output = usize> + Send + use<> {
         self.stop_within(grace);
         let mut aborted = self.aborted.clone();
         async move {
@@ -102,7 +91,7 @@ impl Gateway {
     }
 
     /// [`shutdown`](Self::shutdown) for callers that cannot await. Blocks this thread, inside a runtime too.
-    pub(crate) fn shutdown_blocking(&self, grace: Duration) -> usize {
+    pub(in crate::front) fn shutdown_blocking(&self, grace: Duration) -> usize {
         block_on(self.shutdown(grace))
     }
 
@@ -115,23 +104,22 @@ impl Gateway {
     }
 }
 
-impl Drop for Gateway {
+impl Drop for Server {
     fn drop(&mut self) {
         self.stop_within(Duration::ZERO);
     }
 }
 
-impl fmt::Debug for Gateway {
+impl fmt::Debug for Server {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Gateway")
+            .debug_struct("Server")
             .field("addr", &self.addr)
-            .field("routes", &self.shared.routes)
             .finish_non_exhaustive()
     }
 }
 
-/// How many exchanges of a gateway are under way.
+/// How many exchanges of a server are under way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenCount(Arc<AtomicUsize>);
 
@@ -179,6 +167,17 @@ fn server() -> Result<&'static Handle> {
             Err(error) => Err(failed("start its runtime", &error)),
         }
     })
+}
+
+fn unbound(listen: SocketAddr, error: &std::io::Error) -> Error {
+    if error.kind() != std::io::ErrorKind::AddrInUse {
+        return failed(&format!("listen on {listen}"), error);
+    }
+    Error::new(
+        ErrorKind::Gateway,
+        format!("the gateway cannot listen on {listen}: another process listens there"),
+        "stop it, or choose another port; port 0 is any free one",
+    )
 }
 
 fn failed(action: &str, error: &dyn fmt::Display) -> Error {

@@ -8,7 +8,8 @@ use crate::protocol::neutral::{
     tools, turns,
 };
 
-const PATH: &str = "/v1/messages";
+/// How the paths of its requests end.
+pub(super) const PATH: &str = "/v1/messages";
 /// The API wants a limit. Every model takes this one.
 const MAX_TOKENS: u32 = 4096;
 

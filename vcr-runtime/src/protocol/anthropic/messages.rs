@@ -1,9 +1,11 @@
 use crate::json::{Json, compact};
 use crate::model::CanonicalRequest;
 use crate::protocol::neutral::{Ask, Unsayable};
+use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::MessagesDecoder;
+use super::words::RULES;
 use super::{ask, assemble, neutral, render, request, unary};
 
 /// The name in cassettes.
@@ -18,6 +20,14 @@ pub(crate) struct Messages;
 impl Wire for Messages {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn route(&self) -> &'static str {
+        ask::PATH
+    }
+
+    fn owns(&self, path: &str) -> bool {
+        request::owns(path)
     }
 
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
@@ -40,6 +50,10 @@ impl Wire for Messages {
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
         let essence = content_type?.split(';').next()?.trim();
         essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)
+    }
+
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(&RULES)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -3,9 +3,15 @@ use crate::model::CanonicalRequest;
 use crate::protocol::HttpRequest;
 use crate::protocol::request_body::{LEADING, is_control, without_control};
 
+use super::ask::PATH;
 use super::{NAME, PROVIDER};
 
 const SYSTEM: &str = "system";
+
+/// Whether a path is of this API: the requests themselves, and those about them (`…/count_tokens`, `…/batches`).
+pub(super) fn owns(path: &str) -> bool {
+    path == "/messages" || path.ends_with(PATH) || path.contains("/v1/messages/")
+}
 
 /// Reads a Messages request; `None` when it is something else.
 pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {

@@ -1,5 +1,6 @@
 use crate::json::{Json, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::common::object;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::stream::ConverseDecoder;
@@ -17,6 +18,18 @@ pub(crate) struct Converse;
 impl Wire for Converse {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn route(&self) -> &'static str {
+        "/model/{model}/converse"
+    }
+
+    fn owns(&self, path: &str) -> bool {
+        request::operation(path).is_some()
+    }
+
+    fn refusal(&self, _status: u16, code: &str, message: &str) -> Json {
+        object([("message", message.into()), ("code", code.into())]).into()
     }
 
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {

@@ -8,19 +8,25 @@ use crate::protocol::request_body::{LEADING, without_control};
 
 use super::converse::{NAME, PROVIDER};
 
-/// Reads a Converse request: `POST …/model/<id>/converse`, or `…/converse-stream`. The signature (`SigV4`) is in the
-/// headers and so no part of it.
-pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
-    if http.method != "POST" {
-        return None;
-    }
-    let (path, operation) = http.path.rsplit_once('/')?;
+/// The model in a path of the API, and whether its answer is a stream.
+pub(super) fn operation(path: &str) -> Option<(&str, bool)> {
+    let (path, operation) = path.rsplit_once('/')?;
     let stream = match operation {
         "converse" => false,
         "converse-stream" => true,
         _ => return None,
     };
     let (_, model) = path.rsplit_once("/model/")?;
+    Some((model, stream))
+}
+
+/// Reads a Converse request: `POST …/model/<id>/converse`, or `…/converse-stream`. The signature (`SigV4`) is in the
+/// headers and so no part of it.
+pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
+    if http.method != "POST" {
+        return None;
+    }
+    let (model, stream) = operation(http.path)?;
     let text = std::str::from_utf8(http.body).ok()?;
     let Json::Object(body) = parse(text.trim_start_matches('\u{FEFF}')).ok()? else {
         return None;

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use crate::canon::equivalent;
 use crate::json::{Json, compact, parse};
-use crate::model::{Boundary, BoundaryKind, Frame, Usage};
+use crate::model::{Boundary, BoundaryKind, Frame, ToolCall, Usage};
 use crate::protocol::{Answer, Event, Framer, Framing, HttpRequest, Tail, Wire};
-use crate::session::{Timeline, Told};
+use crate::protocol::{Timeline, Told};
 
 use super::Converse;
 use super::content::{from_messages, to_messages};
@@ -323,7 +323,66 @@ fn real_recordings_are_read() {
     );
 }
 
+/// What the frames of a whole answer say.
+fn said(frames: &[Frame]) -> (String, String, Vec<(String, String)>, Option<String>) {
+    let calls = frames.iter().flat_map(|frame| &frame.tool_calls);
+    (
+        frames
+            .iter()
+            .filter_map(|frame| frame.reasoning.as_deref())
+            .collect(),
+        frames.iter().map(|frame| frame.chunk.as_str()).collect(),
+        calls
+            .map(|call| {
+                (
+                    call.id.clone(),
+                    format!("{} {}", call.function.name, call.function.arguments),
+                )
+            })
+            .collect(),
+        frames.iter().rev().find_map(|frame| frame.finish_reason.clone()),
+    )
+}
+
+fn frames() -> impl Strategy<Value = Vec<Frame>> {
+    let word = || "[a-z\u{e9}\u{1F980}\"\\\\\n ]{1,8}";
+    let tools = prop::collection::vec(("[a-z]{1,5}", "[a-z0-9]{0,4}"), 0..3);
+    let reason = prop::sample::select(vec!["stop", "length", "content_filter"]);
+    (prop::option::of(word()), word(), tools, reason).prop_map(|(reasoning, chunk, tools, reason)| {
+        let calls = tools.iter().enumerate();
+        let tool_calls: Vec<ToolCall> = calls
+            .map(|(at, (name, value))| {
+                ToolCall::new(format!("t{at}"), name, format!(r#"{{"{name}":"{value}"}}"#))
+            })
+            .collect();
+        let called = !tool_calls.is_empty() && reason == "stop";
+        let thought = reasoning.map(|text| Frame {
+            reasoning: Some(text),
+            ..Frame::default()
+        });
+        let end = Frame {
+            chunk,
+            tool_calls,
+            finish_reason: Some(if called { "tool_calls" } else { reason }.to_owned()),
+            ..Frame::default()
+        };
+        thought.into_iter().chain([end]).collect()
+    })
+}
+
 proptest! {
+    #[test]
+    fn canonical_to_wire_to_canonical_is_the_identity(frames in frames(), tokens in (0_u64..1000, 0_u64..1000)) {
+        let usage = Usage::new(tokens.0, tokens.1);
+        let body = Converse.render_unary(&answer(&frames, Some(&usage), None));
+        let recorded = record_unary(200, &body);
+        prop_assert_eq!(said(&recorded.told.frames), said(&frames));
+        prop_assert_eq!(recorded.told.usage.as_ref(), Some(&usage));
+        prop_assert_eq!(&recorded.tail.odd, &None);
+        // What was learned from the body gives the same body again.
+        prop_assert_eq!(compact(&rendered(&recorded)), compact(&body));
+    }
+
     #[test]
     fn any_split_of_the_bytes_says_the_same(cuts in prop::collection::vec(0_usize..2000, 0..8), keep in 0_usize..2000) {
         let whole = stream();

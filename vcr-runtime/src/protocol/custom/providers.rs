@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::model::CanonicalRequest;
 use crate::model::PLAIN;
 use crate::protocol::openai_chat;
+use crate::protocol::openai_embeddings::NAME as EMBEDDINGS;
 use crate::protocol::{HttpRequest, Wire, find, recognise};
 
 use super::table::{self, Dialect};
@@ -43,6 +44,12 @@ impl Providers {
             &request.protocol
         };
         self.find(name)?.neutral(request)
+    }
+
+    /// Whether answers in a protocol are completions, made of text, reasoning and tool calls. The answers of others (plain
+    /// HTTP, intercepted calls, embeddings) are documents.
+    pub(crate) fn completes(&self, protocol: &str) -> bool {
+        protocol == COMPLETION || (protocol != EMBEDDINGS && self.find(protocol).is_some())
     }
 
     /// Whose request it is that goes to the upstream `base`.

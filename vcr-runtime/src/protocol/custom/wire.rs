@@ -60,6 +60,14 @@ impl Wire for CustomWire {
         self.name
     }
 
+    fn route(&self) -> &'static str {
+        "{path}"
+    }
+
+    fn owns(&self, path: &str) -> bool {
+        path.ends_with(&self.path)
+    }
+
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         let mut request = openai_chat::request_at(&self.path, http)?;
         self.name.clone_into(&mut request.protocol);

@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 
 use crate::json::Json;
-use crate::protocol::common::synthetic_id;
+use crate::protocol::common::{object, synthetic_id};
 use crate::protocol::paths::follow;
-use crate::protocol::rules::{Field, Reading, StreamReader};
+use crate::protocol::rules::{Field, Hit, Reading, StreamReader};
 use crate::protocol::{Decoder, Event, Tail, WireEvent};
 
 use super::partial::{Partial, Whole};
 use super::shape::Shape;
 use super::template::{BLOCKED, PARTIAL};
-use super::words::RULES;
+use super::words::{CALLS_HERE, FUNCTION_CALL, RULES};
 
 /// Reads the chunks of one streamed answer.
 #[derive(Debug)]
@@ -52,9 +52,14 @@ impl Decoder for ChunkDecoder {
 
 /// What the table of rules cannot say: calls get ids and come in pieces, a reason may come twice, a refused prompt has
 /// words of its own.
+///
+/// Tool calls stand on the frame that ends their choice. Where another part follows some, a native event marks their place:
+/// `{"functionCalls": 2}`, two calls stand here.
 #[derive(Debug, Default)]
 pub(super) struct Teller {
     calls: BTreeMap<u32, u32>,
+    /// Calls whose place has no marker yet.
+    unmarked: BTreeMap<u32, u32>,
     partial: BTreeMap<u32, Partial>,
     /// The last finish of each choice.
     finished: BTreeMap<u32, Event>,
@@ -79,7 +84,17 @@ impl Teller {
             .map(|hit| hit.choice)
             .collect();
         let mut natives = reading.hits.iter().filter(|hit| hit.field == Field::Native);
+        let mut signatures = reading.hits.iter().filter(|hit| hit.field == Field::Signature);
         for event in said {
+            let follows = match &event {
+                Event::Text { text, .. } | Event::Reasoning { text, .. } => !text.is_empty(),
+                Event::Signature { .. } => signatures.next().is_some_and(|hit| !signs_call(payload, hit)),
+                Event::Native { .. } => true,
+                _ => false,
+            };
+            if follows && let Some(marker) = self.marker(&event) {
+                out.push(marker);
+            }
             match event {
                 Event::Tool {
                     choice,
@@ -125,10 +140,25 @@ impl Teller {
         );
     }
 
+    /// What tells the place of the calls before a part that is none.
+    fn marker(&mut self, part: &Event) -> Option<Event> {
+        let (Event::Text { choice, .. }
+        | Event::Reasoning { choice, .. }
+        | Event::Signature { choice, .. }
+        | Event::Native { choice, .. }) = *part
+        else {
+            return None;
+        };
+        let count = self.unmarked.remove(&choice)?;
+        let block = object([(CALLS_HERE, count.into())]).into();
+        Some(Event::Native { choice, block })
+    }
+
     fn call(&mut self, choice: u32, whole: Whole) -> Event {
         let count = self.calls.entry(choice).or_default();
         let index = *count;
         *count += 1;
+        *self.unmarked.entry(choice).or_default() += 1;
         let id = whole.id.filter(|id| !id.is_empty());
         Event::Tool {
             choice,
@@ -146,6 +176,8 @@ impl Teller {
             reason => reason,
         };
         let native = native.or_else(|| (canonical != reason).then(|| reason.clone()));
+        // They stand on this very frame.
+        self.unmarked.remove(&choice);
         let event = Event::Finish {
             choice,
             reason: canonical.to_owned(),
@@ -154,4 +186,13 @@ impl Teller {
         self.finished.insert(choice, event.clone());
         event
     }
+}
+
+/// Whether the part that a signature stands on is a call; a call's signature tells its place itself.
+fn signs_call(payload: &mut Json, signature: &Hit) -> bool {
+    let part = signature
+        .steps
+        .split_last()
+        .and_then(|(_, steps)| follow(payload, steps));
+    part.is_some_and(|part| part.get(FUNCTION_CALL).is_some())
 }

@@ -1,9 +1,12 @@
 use crate::json::{Json, Object, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::common::object;
 use crate::protocol::neutral::{Ask, Unsayable};
+use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ChunkDecoder;
+use super::words::RULES;
 use super::{ask, assemble, neutral, render, request, unary};
 
 /// The name in cassettes.
@@ -18,6 +21,25 @@ pub(crate) struct Gemini;
 impl Wire for Gemini {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn route(&self) -> &'static str {
+        "/models/{model}:generateContent"
+    }
+
+    fn owns(&self, path: &str) -> bool {
+        request::owns(path)
+    }
+
+    fn refusal(&self, status: u16, code: &str, message: &str) -> Json {
+        let reason = object([("reason", code.into())]);
+        let error = object([
+            ("code", u64::from(status).into()),
+            ("message", message.into()),
+            ("status", "FAILED_PRECONDITION".into()),
+            ("details", Json::Array(vec![reason.into()])),
+        ]);
+        object([("error", error.into())]).into()
     }
 
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
@@ -43,6 +65,10 @@ impl Wire for Gemini {
 
     fn in_array(&self, parameters: &Object) -> bool {
         request::in_array(parameters)
+    }
+
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(&RULES)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

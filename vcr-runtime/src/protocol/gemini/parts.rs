@@ -7,11 +7,11 @@ use crate::model::{Frame, ToolCall};
 use crate::protocol::common::{arguments_document, is_synthetic, object};
 
 use super::template::{Origin, PARTIAL, SIGNATURES, Template};
-use super::words::{FUNCTION_CALL, SIGNATURE};
+use super::words::{CALLS_HERE, FUNCTION_CALL, SIGNATURE};
 
 /// Writes the parts of an answer, frame after frame.
 #[derive(Debug)]
-pub(super) struct PartWriter {
+pub(super) struct PartWriter<'a> {
     /// Blocks and signatures of another protocol mean nothing to this one's clients.
     is_own: bool,
     /// The calls stand in native parts.
@@ -20,7 +20,12 @@ pub(super) struct PartWriter {
     places: BTreeMap<u32, VecDeque<String>>,
     /// Signatures of calls to come.
     signed: BTreeMap<(u32, u32), String>,
+    /// How many calls of each choice are written.
     calls: BTreeMap<u32, u32>,
+    /// The calls of each choice that are not written yet. A marker stands before the frame that holds its calls.
+    to_come: BTreeMap<u32, VecDeque<&'a ToolCall>>,
+    /// Calls that a marker has had written and whose frame is still to come.
+    ahead: BTreeMap<u32, usize>,
 }
 
 /// The parts of one frame.
@@ -30,8 +35,12 @@ pub(super) struct Parts {
     pub(super) calls: Vec<Json>,
 }
 
-impl PartWriter {
-    pub(super) fn new(template: Template<'_>) -> Self {
+impl<'a> PartWriter<'a> {
+    pub(super) fn new(template: Template<'_>, frames: &'a [Frame]) -> Self {
+        let mut to_come: BTreeMap<u32, VecDeque<&ToolCall>> = BTreeMap::new();
+        for frame in frames {
+            to_come.entry(frame.choice).or_default().extend(&frame.tool_calls);
+        }
         let places = template.any(SIGNATURES).and_then(Json::as_object);
         let places = places
             .into_iter()
@@ -46,6 +55,8 @@ impl PartWriter {
             places: places.collect(),
             signed: BTreeMap::new(),
             calls: BTreeMap::new(),
+            to_come,
+            ahead: BTreeMap::new(),
         }
     }
 
@@ -76,15 +87,28 @@ impl PartWriter {
                 parts.said.push(text_part(text, false, signed("text")));
             }
         }
-        parts.said.extend(frame.native.clone().filter(|_| self.is_own));
+        let native = frame.native.as_ref().filter(|_| self.is_own);
+        let marked = native.and_then(calls_here);
+        parts.said.extend(native.filter(|_| marked.is_none()).cloned());
         if !self.has_native_calls {
-            parts.calls = frame
-                .tool_calls
-                .iter()
-                .map(|call| self.call(frame.choice, call))
-                .collect();
+            parts.calls = self.calls_of(frame, marked.unwrap_or_default());
         }
         parts
+    }
+
+    /// The calls that a marker puts here, and those of the frame that no marker has put elsewhere.
+    fn calls_of(&mut self, frame: &Frame, marked: usize) -> Vec<Json> {
+        let ahead = self.ahead.entry(frame.choice).or_default();
+        *ahead = ahead.saturating_add(marked);
+        let known = frame.tool_calls.len().min(*ahead);
+        *ahead -= known;
+        let count = marked.saturating_add(frame.tool_calls.len() - known);
+        let to_come = self.to_come.entry(frame.choice).or_default();
+        let calls: Vec<&ToolCall> = to_come.drain(..count.min(to_come.len())).collect();
+        calls
+            .into_iter()
+            .map(|call| self.call(frame.choice, call))
+            .collect()
     }
 
     fn call(&mut self, choice: u32, call: &ToolCall) -> Json {
@@ -105,6 +129,11 @@ impl PartWriter {
         }
         part.into()
     }
+}
+
+/// How many calls stand at the place of a marker.
+fn calls_here(block: &Json) -> Option<usize> {
+    usize::try_from(block.get(CALLS_HERE)?.as_u64()?).ok()
 }
 
 fn text_part(text: &str, thought: bool, signature: Option<&str>) -> Json {

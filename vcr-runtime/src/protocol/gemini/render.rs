@@ -41,8 +41,8 @@ struct Painter<'a> {
     answer: &'a Answer<'a>,
     template: Template<'a>,
     chunk: Object,
-    parts: PartWriter,
-    /// How many calls come in each chunk, by choice.
+    parts: PartWriter<'a>,
+    /// How many calls come together, by choice.
     groups: BTreeMap<u32, VecDeque<usize>>,
     at: usize,
     finished: bool,
@@ -65,7 +65,7 @@ impl<'a> Painter<'a> {
             answer,
             template,
             chunk: template.chunk(answer),
-            parts: PartWriter::new(template),
+            parts: PartWriter::new(template, answer.frames),
             groups: groups.collect(),
             at: 0,
             finished: false,

@@ -21,6 +21,14 @@ const STREAM: &str = "stream";
 const ALT: &str = "alt";
 const ARRAY: &str = "json";
 
+/// Whether a path is of this API: the requests themselves, and others of its version.
+pub(super) fn owns(path: &str) -> bool {
+    let asks = path
+        .rsplit_once(':')
+        .is_some_and(|(_, method)| [UNARY, STREAMED].contains(&method));
+    asks || path.starts_with("/v1beta/")
+}
+
 /// Reads a request; `None` when it is something else.
 pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
     let (path, method) = http.path.rsplit_once(':')?;

@@ -1,6 +1,6 @@
 //! Learns a stream's template while it is decoded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::json::{Json, Object};
 use crate::protocol::common::object;
@@ -31,7 +31,7 @@ pub(super) struct Shape {
     /// Whether a candidate had a number.
     numbered: bool,
     pub(super) signatures: Signatures,
-    /// The chunks with function calls, by choice.
+    /// The runs of function calls in one chunk, by choice.
     calls: BTreeMap<u32, Vec<u32>>,
     usage_lacks: Option<Vec<Json>>,
     blocked: bool,
@@ -69,17 +69,25 @@ impl Shape {
     }
 
     fn note_hits(&mut self, payload: &mut Json, reading: &Reading) {
-        let mut calls: BTreeMap<u32, u32> = BTreeMap::new();
+        // Choices whose latest part in this chunk is a call.
+        let mut calling = BTreeSet::new();
         for hit in &reading.hits {
             match hit.field {
                 Field::Usage => self.usage_lacks = follow(payload, &hit.steps).map(|usage| lacking(usage)),
                 Field::Finish => self.blocked |= hit.node.name() == Some(BLOCKED),
-                Field::Tool => *calls.entry(hit.choice).or_default() += 1,
+                Field::Tool => {
+                    let goes_on = !calling.insert(hit.choice);
+                    let runs = self.calls.entry(hit.choice).or_default();
+                    match runs.last_mut().filter(|_| goes_on) {
+                        Some(run) => *run += 1,
+                        None => runs.push(1),
+                    }
+                }
+                Field::Text | Field::Reasoning | Field::Native => {
+                    calling.remove(&hit.choice);
+                }
                 _ => {}
             }
-        }
-        for (choice, count) in calls {
-            self.calls.entry(choice).or_default().push(count);
         }
     }
 
@@ -184,7 +192,7 @@ impl Shape {
         close
     }
 
-    /// Only where the calls of a choice came in several chunks.
+    /// Only where the calls of a choice came in several runs.
     fn call_groups(&self) -> Object {
         let several = self.calls.iter().filter(|(_, groups)| groups.len() > 1);
         several

@@ -17,7 +17,7 @@
 //! reason: members of the candidate, and the content of such chunks that say nothing else (`null`: none); without
 //! `content`, or where `with_parts` is true, the reason comes with the last part of its frame. `signatures` tells on which parts of each choice the signatures stand: the `thought`
 //! or `text` of their frame, an `empty` or `empty thought` part of their own, the n-th function call. `calls` tells how many
-//! function calls came in each chunk that had some, where it was not one chunk. `usage_lacks` names the counts that are not
+//! function calls came without another part between them and in one chunk, where it was not all. `usage_lacks` names the counts that are not
 //! stated. `"index": false` says that candidates are not numbered, `"blocked": true` that the reason is the prompt's,
 //! `"partial": true` that the calls stand in native parts; `error` is the payload of an error chunk.
 //!

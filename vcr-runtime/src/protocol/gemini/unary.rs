@@ -138,7 +138,7 @@ struct Said<'a> {
 }
 
 fn said<'a>(template: Template<'_>, answer: &Answer<'a>) -> BTreeMap<u32, Said<'a>> {
-    let mut writer = PartWriter::new(template);
+    let mut writer = PartWriter::new(template, answer.frames);
     let mut choices: BTreeMap<u32, Said<'a>> = BTreeMap::new();
     for frame in answer.frames {
         let parts = writer.frame(frame);

@@ -19,6 +19,8 @@ pub(super) const USAGE: &str = "usageMetadata";
 pub(super) const ERROR: &str = "error";
 pub(super) const SIGNATURE: &str = "thoughtSignature";
 pub(super) const FUNCTION_CALL: &str = "functionCall";
+/// The member of a marker: so many function calls stand here.
+pub(super) const CALLS_HERE: &str = "functionCalls";
 
 const PROMPT: &str = "promptTokenCount";
 const TOOL_PROMPT: &str = "toolUsePromptTokenCount";

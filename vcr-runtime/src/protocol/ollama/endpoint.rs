@@ -1,9 +1,12 @@
 use crate::json::{Json, compact};
 use crate::model::CanonicalRequest;
+use crate::protocol::common::object;
 use crate::protocol::neutral::{Ask, Unsayable};
+use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::LineDecoder;
+use super::words::RULES;
 use super::{ask, assemble, neutral, render, request, unary};
 
 pub(super) const PROVIDER: &str = "ollama";
@@ -42,6 +45,14 @@ impl Wire for Endpoint {
         self.name
     }
 
+    fn route(&self) -> &'static str {
+        self.path
+    }
+
+    fn refusal(&self, _status: u16, code: &str, message: &str) -> Json {
+        object([("error", message.into()), ("code", code.into())]).into()
+    }
+
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request::canonical(self, http)
     }
@@ -66,6 +77,10 @@ impl Wire for Endpoint {
 
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
         Framing::of(content_type).filter(|framing| *framing == Framing::Ndjson)
+    }
+
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(&RULES)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

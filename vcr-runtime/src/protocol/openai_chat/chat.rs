@@ -51,6 +51,10 @@ impl Wire for OpenAiChat {
         NAME
     }
 
+    fn route(&self) -> &'static str {
+        PATH
+    }
+
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
         request_at(PATH, http)
     }
@@ -71,6 +75,10 @@ impl Wire for OpenAiChat {
     fn framing(&self, content_type: Option<&str>) -> Option<Framing> {
         let essence = content_type?.split(';').next()?.trim();
         essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)
+    }
+
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(&RULES)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

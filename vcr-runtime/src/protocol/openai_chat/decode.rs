@@ -6,6 +6,7 @@ use crate::protocol::rules::{Field, Hit, Reading, Rules, StreamReader, index};
 use crate::protocol::{Decoder, Event, Tail, WireEvent};
 
 use super::assemble::is_padding;
+use super::details::{DETAILS, Forms};
 use super::shape::Shape;
 use super::template::{ERROR_EVENT, Level, Place};
 use super::words::lacking;
@@ -17,6 +18,7 @@ pub(super) struct ChatDecoder {
     shape: Shape,
     /// The choices that have begun.
     opened: BTreeSet<u32>,
+    forms: Forms,
 }
 
 /// One choice of one chunk without its canonical parts.
@@ -29,7 +31,9 @@ struct Rest<'a> {
 
 impl Decoder for ChatDecoder {
     fn event(&mut self, event: &WireEvent, out: &mut Vec<Event>) {
-        if let Some((Json::Object(members), reading)) = self.stream.event(event, out) {
+        let start = out.len();
+        if let Some((Json::Object(mut members), reading)) = self.stream.event(event, out) {
+            self.forms.take(&mut members, start, out);
             self.learn(&members, &reading);
         }
     }
@@ -44,10 +48,13 @@ impl Decoder for ChatDecoder {
         // A stream that broke off has no end marker to remember.
         let done = self.stream.is_done() || !self.stream.reader().is_complete();
         let mut template = self.shape.finish(done);
-        if let Some(members) = template.as_mut().and_then(Json::as_object_mut)
-            && self.stream.has_named_error()
-        {
-            members.push(ERROR_EVENT, true);
+        if let Some(members) = template.as_mut().and_then(Json::as_object_mut) {
+            if self.stream.has_named_error() {
+                members.push(ERROR_EVENT, true);
+            }
+            if let Some(form) = self.forms.first() {
+                members.push(DETAILS, form.clone());
+            }
         }
         self.stream.tail(template)
     }
@@ -59,6 +66,7 @@ impl ChatDecoder {
             stream: StreamReader::new(rules),
             shape: Shape::default(),
             opened: BTreeSet::new(),
+            forms: Forms::default(),
         }
     }
 

@@ -5,6 +5,7 @@ mod assemble;
 mod body;
 mod chat;
 mod decode;
+mod details;
 pub(super) mod error;
 mod render;
 mod request;

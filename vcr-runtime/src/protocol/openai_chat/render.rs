@@ -4,6 +4,7 @@ use crate::json::{Json, Object};
 use crate::model::{Boundary, BoundaryKind, Frame, ToolCall};
 use crate::protocol::Answer;
 
+use super::details::{self, DETAILS};
 use super::error;
 use super::template::{Level, Origin, Place, Template};
 use super::words::{wire_reason, write_usage};
@@ -34,6 +35,8 @@ struct Painter<'a> {
     at: usize,
     /// The last chunk with a finish reason.
     close: Option<usize>,
+    /// The form of the details of reasoning, by choice, where it is not the template's.
+    forms: BTreeMap<u32, &'a Json>,
     out: Vec<(usize, Json)>,
 }
 
@@ -45,6 +48,7 @@ impl<'a> Painter<'a> {
             choices: BTreeMap::new(),
             at: 0,
             close: None,
+            forms: BTreeMap::new(),
             out: Vec::new(),
         }
     }
@@ -55,7 +59,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    fn frame(&mut self, frame: &Frame) {
+    fn frame(&mut self, frame: &'a Frame) {
         self.open(frame.choice);
         if let Some(text) = frame.reasoning.as_deref().filter(|text| !text.is_empty()) {
             self.reasoning(frame.choice, text);
@@ -66,10 +70,10 @@ impl<'a> Painter<'a> {
         // A block of another protocol means nothing to this one's clients.
         if let Some(block) = frame
             .native
-            .clone()
+            .as_ref()
             .filter(|_| self.template.origin != Origin::Nowhere)
         {
-            self.member(Place::Text, frame.choice, "content", Json::Array(vec![block]));
+            self.native(frame.choice, block);
         }
         if let Some(text) = frame.refusal.as_deref().filter(|text| !text.is_empty()) {
             self.member(Place::Refusal, frame.choice, "refusal", text.into());
@@ -109,13 +113,24 @@ impl<'a> Painter<'a> {
                 self.member(Place::Reasoning, choice, "content", vec![thinking].into());
             }
             key => {
-                self.member(
-                    Place::Reasoning,
-                    choice,
-                    key.unwrap_or("reasoning_content"),
-                    text.into(),
-                );
+                let mut delta = self.template.level(Place::Reasoning, Level::Delta);
+                delta.set(key.unwrap_or("reasoning_content"), text);
+                if let Some(form) = self.forms.get(&choice).copied().or(self.template.get(DETAILS)) {
+                    delta.set(DETAILS, details::filled(form, text));
+                }
+                self.delta(Place::Reasoning, choice, delta, Json::Null);
             }
+        }
+    }
+
+    fn native(&mut self, choice: u32, block: &'a Json) {
+        let Some(told) = details::details_of(block) else {
+            self.member(Place::Text, choice, "content", vec![block.clone()].into());
+            return;
+        };
+        match details::form_of(told) {
+            Some(form) => drop(self.forms.insert(choice, form)),
+            None => self.member(Place::Text, choice, DETAILS, told.to_vec().into()),
         }
     }
 

@@ -14,7 +14,8 @@
 //! overrides them: `prelude` (a chunk before any choice), `open` (a choice's first chunk), `reasoning`, `text`,
 //! `refusal`, `tool` (chunks that carry these), `close` (the chunk with the finish reason), `tail` (the chunk after
 //! that; with a `delta` it has a choice). `usage_on` tells which places carry the usage, `usage_lacks` which of its
-//! three counts are not stated. `reasoning_key` names the member that carries reasoning unless it is `reasoning_content`. `native_finish_reason` says that choices have that
+//! three counts are not stated. `reasoning_key` names the member that carries reasoning unless it is `reasoning_content`,
+//! `reasoning_details` is the form of a list that repeats it. `native_finish_reason` says that choices have that
 //! member; `tool_call` what tool calls have besides index, id and function, unless it is `"type": "function"`;
 //! `error` is the payload of an error event, `"error_event": true` says that it was named so; `"done": false` says that no `[DONE]` came.
 

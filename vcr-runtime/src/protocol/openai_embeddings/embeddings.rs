@@ -11,8 +11,9 @@ use crate::protocol::usage_slot::Counts;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireEvent};
 
 /// The name in cassettes.
-const NAME: &str = "openai-embeddings";
+pub(in crate::protocol) const NAME: &str = "openai-embeddings";
 const PROVIDER: &str = "openai";
+const PATH: &str = "/embeddings";
 /// Stands for the list of embeddings in a template.
 const DATA: &str = "$data";
 
@@ -34,10 +35,14 @@ impl Wire for OpenAiEmbeddings {
         NAME
     }
 
+    fn route(&self) -> &'static str {
+        PATH
+    }
+
     /// The input stays a parameter: texts to be embedded are no messages. So are `encoding_format` and `dimensions`,
     /// which decide what the vectors look like and therefore which recorded answer fits.
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
-        let body = posted(http, "/embeddings")?;
+        let body = posted(http, PATH)?;
         body.get("input")?;
         let mut model = String::new();
         let parameters = parameters(body, |name, value| match (name, value) {

@@ -4,4 +4,4 @@ mod embeddings;
 #[cfg(test)]
 mod tests;
 
-pub(super) use embeddings::OpenAiEmbeddings;
+pub(super) use embeddings::{NAME, OpenAiEmbeddings};

@@ -8,7 +8,8 @@ use crate::protocol::neutral::{
     tools, turns,
 };
 
-const PATH: &str = "/responses";
+/// How the paths of its requests end.
+pub(super) const PATH: &str = "/responses";
 
 pub(super) fn ask(request: &CanonicalRequest) -> Result<Ask, Unsayable> {
     let mut input = Vec::new();

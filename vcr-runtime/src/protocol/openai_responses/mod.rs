@@ -15,6 +15,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod unary;
+mod usual;
 mod words;
 
 pub(super) use responses::{NAME, OpenAiResponses};

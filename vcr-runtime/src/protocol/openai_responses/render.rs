@@ -1,5 +1,5 @@
 use crate::json::{Json, Object};
-use crate::model::{Boundary, BoundaryKind};
+use crate::model::{Boundary, BoundaryKind, TRANSPORT};
 use crate::protocol::Answer;
 use crate::protocol::openai_chat::error;
 
@@ -10,9 +10,6 @@ use super::words::{
     CREATED, ERROR, IN_PROGRESS, ITEM_ADDED, ITEM_DONE, NAME, SEQUENCE, SLOT_NAME, TEXT_PART, around_list,
     is_canonical, part_kind, terminal,
 };
-
-/// The code of failures of the transport; those are replayed as such, not told in the stream.
-const TRANSPORT: &str = "transport";
 
 /// The events of an answer, each with the frame that it belongs to.
 pub(super) fn stream(answer: &Answer<'_>) -> Vec<(usize, Json)> {

@@ -10,7 +10,7 @@ use super::{NAME, PROVIDER};
 /// Reads a Responses request; `None` when it is something else. `instructions` are the first message; a text as the
 /// `input` is one of the user, which is how the API reads it too.
 pub(super) fn canonical(http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
-    let body = posted(http, "/responses")?;
+    let body = posted(http, super::ask::PATH)?;
     // A stored prompt or conversation may stand in for the input.
     let is_ours = match body.get("input") {
         Some(Json::String(_) | Json::Array(_)) => true,
@@ -82,8 +82,12 @@ fn message(role: &str, text: String) -> Json {
     Json::Object(message)
 }
 
+/// The text that may have been the instructions: the messages do not tell whether it was.
+pub(super) fn instructions(messages: &[Json]) -> Option<&str> {
+    plain(messages.first()?, "system")
+}
+
 /// The text of a message that says nothing besides it.
-#[cfg(test)]
 fn plain<'a>(message: &'a Json, role: &str) -> Option<&'a str> {
     match message.as_object()?.0.as_slice() {
         [(first, Json::String(is)), (second, Json::String(text))]

@@ -1,14 +1,15 @@
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use crate::json::{Json, Object, compact};
-use crate::model::CanonicalRequest;
+use crate::model::{CanonicalRequest, RecordedRequest};
 use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ResponsesDecoder;
 use super::words::{is_noise, type_of};
-use super::{ask, assemble, neutral, render, request, unary};
+use super::{ask, assemble, neutral, render, request, unary, usual};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-responses";
@@ -28,6 +29,10 @@ pub(crate) struct OpenAiResponses;
 impl Wire for OpenAiResponses {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn route(&self) -> &'static str {
+        ask::PATH
     }
 
     fn request(&self, http: &HttpRequest<'_>) -> Option<CanonicalRequest> {
@@ -52,12 +57,24 @@ impl Wire for OpenAiResponses {
         essence.eq_ignore_ascii_case(EVENT_STREAM).then_some(Framing::Sse)
     }
 
+    fn rules(&self) -> Option<&'static Rules> {
+        Some(rules())
+    }
+
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::new(ResponsesDecoder::new())
     }
 
     fn unary(&self, status: u16, body: &Json, out: &mut Vec<Event>) -> Tail {
         unary::read(status, body, out)
+    }
+
+    fn lean(&self, template: Json, request: &RecordedRequest) -> Json {
+        usual::lean(template, request)
+    }
+
+    fn whole<'t>(&self, template: &'t Json, request: &RecordedRequest) -> Cow<'t, Json> {
+        usual::whole(template, request)
     }
 
     fn render_unary(&self, answer: &Answer<'_>) -> Json {

@@ -9,7 +9,7 @@ use super::words::{
 };
 
 /// In a patch: the members that the other form does not have.
-const WITHOUT: &str = "$without";
+pub(super) const WITHOUT: &str = "$without";
 
 /// The item with its slots. A text's slot tells how many characters it takes, because frames do not tell where one
 /// part ends and the next begins.

@@ -1,5 +1,5 @@
 use crate::json::{Json, parse};
-use crate::protocol::{Event, Tail, WireEvent};
+use crate::protocol::{Event, Tail, Timeline, Told, WireEvent};
 
 use super::{Reader, Reading, Rules};
 
@@ -13,6 +13,24 @@ pub(crate) struct StreamReader {
     odd: Option<String>,
     /// Set where the template can say that an error came as an event named `error`.
     named_errors: Option<bool>,
+}
+
+impl Rules {
+    /// What the payloads of a stream, each with its `event:` name, say by this table alone.
+    pub(crate) fn told<'p>(
+        &'static self,
+        payloads: impl Iterator<Item = (Option<&'p str>, &'p Json)>,
+    ) -> Told {
+        let mut reader = Reader::new(self);
+        // Where one frame ends and the next begins is nothing that a payload says.
+        let mut timeline = Timeline::unary();
+        for (name, payload) in payloads {
+            let mut said = Vec::new();
+            reader.event(name, payload, &mut said);
+            timeline.push(0, said);
+        }
+        timeline.finish()
+    }
 }
 
 impl StreamReader {

@@ -9,4 +9,6 @@ mod tests;
 mod upstream;
 
 pub use ambient::{completion, completion_stream};
+#[cfg(feature = "daemon")]
+pub(in crate::front) use providers::known_base;
 pub use upstream::HttpUpstream;

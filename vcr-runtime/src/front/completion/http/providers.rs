@@ -99,6 +99,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|known| known.name)
 }
 
+/// The address of a known provider that speaks that protocol.
+#[cfg(feature = "daemon")]
+pub(in crate::front) fn known_base(provider: &str, wire: &str) -> Option<&'static str> {
+    let known = KNOWN.iter().find(|known| known.name == provider);
+    known.filter(|known| known.wire == wire).map(|known| known.base)
+}
+
 /// Where a call goes and how.
 pub(super) struct Route {
     pub(super) wire: &'static dyn Wire,

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use crate::json::{Json, Number, Object, compact, parse};
+use crate::protocol::Timeline;
 use crate::protocol::{Framer, Framing, Wire, WireEvent};
-use crate::session::Timeline;
 
 use super::super::Messages;
 use super::recorder::{difference, events, loss, payloads, record, record_merged, record_text, record_unary};

@@ -4,7 +4,7 @@ use crate::canon::equivalent;
 use crate::json::{Json, parse};
 use crate::model::{Boundary, BoundaryKind, Frame, Usage};
 use crate::protocol::{Answer, Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
-use crate::session::{Timeline, Told};
+use crate::protocol::{Timeline, Told};
 
 use super::super::Messages;
 

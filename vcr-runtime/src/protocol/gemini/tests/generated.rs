@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::Gemini;
 use crate::json::{Json, Number, Object, compact, parse};
 use crate::model::{Frame, ToolCall, Usage};
-use crate::protocol::testing::{Recorded, WIDE, events, record, record_payloads, record_unary};
+use crate::protocol::testing::{Recorded, WIDE, difference, events, record, record_payloads, record_unary};
 use crate::protocol::{Delivery, Framer, Framing, Wire};
 
 /// Frames as a recorder makes them: one thing each, the end with its tool calls.
@@ -128,6 +128,7 @@ fn nonsense() -> impl Strategy<Value = Json> {
             "candidate",
             "signatures",
             "calls",
+            "functionCalls",
             "0",
             "usage_lacks",
             "blocked",
@@ -166,7 +167,42 @@ fn chunk() -> impl Strategy<Value = Json> {
     ]
 }
 
+/// A content with parts of every kind in any order; unsigned text of a kind that continues itself is one part.
+fn parts() -> impl Strategy<Value = Vec<String>> {
+    let part = (0_u8..5, "[a-z]{1,3}").prop_map(|(kind, word)| match kind {
+        0 => format!(r#"{{"text":"{word}"}}"#),
+        1 => format!(r#"{{"text":"{word}","thought":true}}"#),
+        2 => format!(r#"{{"executableCode":{{"code":"{word}"}}}}"#),
+        3 => format!(r#"{{"functionCall":{{"name":"{word}","args":{{}}}},"thoughtSignature":"{word}"}}"#),
+        _ => format!(r#"{{"functionCall":{{"name":"{word}","args":{{}},"id":"{word}"}}}}"#),
+    });
+    prop::collection::vec(part, 1..9)
+}
+
 proptest! {
+    #[test]
+    fn parts_stay_in_their_order(parts in parts(), cuts in prop::collection::vec(any::<bool>(), 9)) {
+        let mut contents = vec![Vec::new()];
+        for (part, cut) in parts.iter().zip(&cuts) {
+            if *cut {
+                contents.push(Vec::new());
+            }
+            contents.last_mut().unwrap().push(part.as_str());
+        }
+        contents.retain(|parts| !parts.is_empty());
+        let last = contents.len() - 1;
+        let chunks: Vec<Json> = contents.iter().enumerate().map(|(at, parts)| {
+            let end = if at == last { r#","finishReason":"STOP""# } else { "" };
+            let parts = parts.join(",");
+            parse(&format!(r#"{{"candidates":[{{"content":{{"parts":[{parts}],"role":"model"}}{end},"index":0}}]}}"#)).unwrap()
+        }).collect();
+        for tick in [0, WIDE] {
+            let recorded = record_payloads(&Gemini, &chunks, tick);
+            let rendered = Gemini.assemble(&recorded.rendered(&Gemini));
+            prop_assert_eq!(difference(&Gemini.assemble(&chunks), &rendered, ""), None);
+        }
+    }
+
     #[test]
     fn canonical_to_wire_to_canonical_is_the_identity(answer in answers()) {
         let payloads = answer.rendered(&Gemini);

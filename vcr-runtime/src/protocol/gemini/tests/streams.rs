@@ -103,6 +103,48 @@ fn how_calls_come_in_chunks_is_kept() {
 }
 
 #[test]
+fn calls_keep_their_place_among_the_parts() {
+    let call = |name: &str| format!(r#"{{"functionCall":{{"name":"{name}","args":{{}}}}}}"#);
+    let (f, g, h) = (call("f"), call("g"), call("h"));
+    for parts in [
+        vec![format!("[{f}]"), r#"[{"text":"a"}]"#.to_owned(), format!("[{g}]"), r#"[{"text":"b"}]"#.to_owned()],
+        vec![format!(r#"[{f},{g},{{"text":"a","thought":true}},{h}]"#)],
+        vec![format!(r#"[{f},{{"text":"a"}},{g}]"#), format!("[{f},{h}]")],
+        vec![format!("[{f}]"), format!("[{g}]"), r#"[{"executableCode":{"code":"1"}}]"#.to_owned(), format!("[{h}]")],
+        vec![format!(r#"[{f},{{"text":"","thoughtSignature":"s"}},{g}]"#)],
+        vec![r#"[{"functionCall":{"name":"f"},"thoughtSignature":"s"},{"text":"a"},{"functionCall":{"name":"g"},"thoughtSignature":"t"}]"#.to_owned()],
+    ] {
+        let mut chunks: Vec<String> = parts.iter().map(|parts| chunk(parts, "")).collect();
+        *chunks.last_mut().unwrap() = chunk(parts.last().unwrap(), STOP);
+        let recorded = equal(&chunks);
+        let end = recorded.frames.last().unwrap();
+        assert!(end.tool_calls.len() >= 2, "calls stand on the last frame: {:?}", recorded.frames);
+        assert!(recorded.frames.iter().any(|frame| frame.native.is_some()));
+    }
+}
+
+#[test]
+fn a_call_keeps_its_place_before_an_empty_end() {
+    equal(&[
+        chunk(r#"[{"functionCall":{"name":"f"}},{"text":"later"}]"#, ""),
+        chunk("[]", STOP),
+    ]);
+}
+
+#[test]
+fn a_marker_that_a_person_has_changed_asks_for_no_call_twice() {
+    let parts = r#"[{"functionCall":{"name":"f"}},{"text":"a"},{"functionCall":{"name":"g"}}]"#;
+    for count in ["0", "2", "18446744073709551615"] {
+        let mut recorded = recorded(&[chunk(parts, STOP)]);
+        recorded.frames[0].native = Some(parse(&format!(r#"{{"functionCalls":{count}}}"#)).unwrap());
+        let text: String = recorded.rendered(&Gemini).iter().map(compact).collect();
+        assert_eq!(text.matches(r#""name":"f""#).count(), 1, "{text}");
+        assert_eq!(text.matches(r#""name":"g""#).count(), 1, "{text}");
+        assert!(!text.contains("functionCalls"), "{text}");
+    }
+}
+
+#[test]
 fn a_reason_may_come_twice_with_text_between() {
     let recorded = equal(&[
         chunk(r#"[{"executableCode":{"code":"1","language":"PYTHON"}}]"#, STOP),
@@ -251,10 +293,6 @@ fn what_has_no_canonical_form_is_seen_as_lost() {
         ],
         [
             chunk(r#"[{"functionCall":{"name":"f","x":1}}]"#, ""),
-            chunk("[]", STOP),
-        ],
-        [
-            chunk(r#"[{"functionCall":{"name":"f"}},{"text":"later"}]"#, ""),
             chunk("[]", STOP),
         ],
     ] {

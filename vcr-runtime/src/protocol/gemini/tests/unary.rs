@@ -16,6 +16,7 @@ fn a_body_comes_back_whatever_is_in_it() {
         r#"{"candidates":[{"content":{},"finishReason":"SAFETY","safetyRatings":[{"blocked":true}]}],"usageMetadata":{"trafficType":"x"}}"#,
         r#"{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP"}]}"#,
         r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}},{"functionCall":{"name":"g","args":{},"id":"c"}}],"role":"model"},"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#,
+        r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}},{"text":"a"},{"functionCall":{"name":"g"},"thoughtSignature":"s"},{"text":"b","thought":true}],"role":"model"},"finishReason":"STOP"}]}"#,
     ] {
         let document = parse(body).unwrap();
         let recorded = record_unary(&Gemini, 200, &document);

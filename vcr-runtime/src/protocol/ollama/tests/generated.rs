@@ -112,8 +112,9 @@ proptest! {
     }
 
     #[test]
-    fn any_split_of_the_bytes_is_the_same_answer(answer in answers(), cuts in prop::collection::vec(0_usize..4000, 0..6)) {
-        let bytes = wire(&answer.rendered(&CHAT));
+    fn any_split_of_the_bytes_is_the_same_answer(answer in answers(), generate in any::<bool>(), cuts in prop::collection::vec(0_usize..4000, 0..6)) {
+        let endpoint: &dyn Wire = if generate { &GENERATE } else { &CHAT };
+        let bytes = wire(&answer.rendered(endpoint));
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % (bytes.len() + 1)).collect();
         cuts.extend([0, bytes.len()]);
         cuts.sort_unstable();
@@ -124,16 +125,17 @@ proptest! {
         }
         prop_assert_eq!(framer.finish(&mut split), None);
         prop_assert_eq!(&split, &events(Framing::Ndjson, &bytes));
-        let recorded = record(&CHAT, &split, 0);
+        let recorded = record(endpoint, &split, 0);
         prop_assert_eq!(recorded.said(), answer.said());
     }
 
     #[test]
-    fn a_cut_stream_is_recorded_as_truncated(answer in answers(), share in 0.0_f64..1.0) {
-        let bytes = wire(&answer.rendered(&CHAT));
+    fn a_cut_stream_is_recorded_as_truncated(answer in answers(), generate in any::<bool>(), share in 0.0_f64..1.0) {
+        let endpoint: &dyn Wire = if generate { &GENERATE } else { &CHAT };
+        let bytes = wire(&answer.rendered(endpoint));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "any cut will do")]
         let cut = ((bytes.len() - 1) as f64 * share) as usize;
-        let recorded = record(&CHAT, &events(Framing::Ndjson, &bytes[..cut]), 0);
+        let recorded = record(endpoint, &events(Framing::Ndjson, &bytes[..cut]), 0);
         prop_assert!(!recorded.tail.complete);
     }
 

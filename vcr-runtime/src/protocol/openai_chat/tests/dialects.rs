@@ -353,6 +353,70 @@ fn openrouters_native_reason_has_its_own_member() {
 }
 
 #[test]
+fn openrouters_details_repeat_the_reasoning() {
+    let detail = |index: u8, text: &str, rest: &str| {
+        format!(
+            r#"{{"content":"","reasoning":"{text}","reasoning_details":[{{"type":"reasoning.text","text":"{text}","index":{index},"format":null}}{rest}]}}"#
+        )
+    };
+    let events = deltas(
+        &[
+            &detail(0, "We ", ""),
+            &detail(0, "need", ""),
+            r#"{"content":"","reasoning":null,"reasoning_details":[{"type":"reasoning.text","signature":"c2ln","index":0}]}"#,
+            &detail(
+                1,
+                "more",
+                r#",{"type":"reasoning.encrypted","data":"b3BhcXVl","index":2}"#,
+            ),
+            r#"{"content":"","reasoning":"so","reasoning_details":[{"type":"reasoning.summary","summary":"so","index":3}]}"#,
+            r#"{"content":"ok","reasoning":null,"reasoning_details":[]}"#,
+        ],
+        "stop",
+    );
+    let mut recorded = lossless(&events);
+    assert_eq!(reasoning(&recorded), "We needmoreso");
+    assert_eq!(text(&recorded), "ok");
+    let form = r#""reasoning_details":{"type":"reasoning.text","text":"$reasoning","index":0,"format":null}"#;
+    assert!(recorded.template().contains(form), "{}", recorded.template());
+    let natives: Vec<String> = recorded
+        .frames
+        .iter()
+        .filter_map(|frame| frame.native.as_ref().map(compact))
+        .collect();
+    assert_eq!(
+        natives,
+        [
+            r#"{"reasoning_details":[{"type":"reasoning.text","signature":"c2ln","index":0}]}"#,
+            r#"{"reasoning_details":[{"type":"reasoning.text","text":"$reasoning","index":1,"format":null}]}"#,
+            r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"b3BhcXVl","index":2}]}"#,
+            r#"{"reasoning_details":[{"type":"reasoning.summary","summary":"$reasoning","index":3}]}"#,
+        ]
+    );
+    recorded.coalesce();
+    assert_eq!(lost(&events, &recorded), None);
+}
+
+#[test]
+fn openrouters_details_that_say_something_else_are_kept() {
+    let said = |details: &str| {
+        let delta = format!(r#"{{"reasoning":"a","reasoning_details":{details}}}"#);
+        lossless(&deltas(&[&delta, r#"{"content":"ok"}"#], "stop"))
+    };
+    for details in [
+        r#"[{"type":"reasoning.text","text":"b","index":0}]"#,
+        r#"[{"type":"reasoning.text","text":"a","index":0},{"type":"reasoning.text","text":"a","index":1}]"#,
+        r#"[{"type":"reasoning.text","text":null,"index":0}]"#,
+        r#"["a"]"#,
+    ] {
+        assert!(
+            said(details).frames.iter().any(|frame| frame.native.is_some()),
+            "{details}"
+        );
+    }
+}
+
+#[test]
 fn what_has_no_canonical_form_makes_a_difference() {
     for (first, second) in [
         (
@@ -362,10 +426,6 @@ fn what_has_no_canonical_form_makes_a_difference() {
         (
             r#"{"content":"a","annotations":[{"url":"x"}]}"#,
             r#"{"content":"b","annotations":[{"url":"y"}]}"#,
-        ),
-        (
-            r#"{"reasoning":"a","reasoning_details":[{"text":"a","index":0}]}"#,
-            r#"{"reasoning":"b","reasoning_details":[{"text":"b","index":0}]}"#,
         ),
         (
             r#"{"reasoning":"a","reasoning_content":"a"}"#,

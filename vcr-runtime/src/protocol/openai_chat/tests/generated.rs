@@ -1,5 +1,7 @@
 //! Properties over generated answers and generated nonsense.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use crate::json::{Json, Number, compact};
@@ -187,6 +189,28 @@ proptest! {
         }
         prop_assert_eq!(framer.finish(&mut split), None);
         prop_assert_eq!(split, events(&bytes));
+    }
+
+    #[test]
+    fn a_cut_stream_is_recorded_as_truncated_and_loses_nothing_that_it_had(answer in answers(), share in 0.0_f64..1.0) {
+        let bytes = wire(&answer.rendered());
+        let end = bytes.len() - OpenAiChat.trailer(None).len();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "any cut will do")]
+        let cut = (end as f64 * share) as usize;
+        let seen = events(&bytes[..cut]);
+        let recorded = record(&seen);
+        // Without the end marker an answer is whole when every choice that has begun has ended.
+        let (mut begun, mut ended) = (BTreeSet::new(), BTreeSet::new());
+        for chunk in payloads(&seen) {
+            for choice in chunk.get("choices").and_then(Json::as_array).unwrap_or_default() {
+                let number = choice.get("index").and_then(Json::as_u64);
+                begun.insert(number);
+                ended.extend(choice.get("finish_reason").and_then(Json::as_str).map(|_| number));
+            }
+        }
+        prop_assert_eq!(recorded.tail.complete, !begun.is_empty() && begun == ended);
+        let text = |recorded: &Recorded| -> String { recorded.frames.iter().map(|frame| frame.chunk.as_str()).collect() };
+        prop_assert!(text(&answer).starts_with(&text(&recorded)));
     }
 
     #[test]

@@ -21,7 +21,7 @@ const FOLDERS: [&str; 8] = [
 ];
 
 /// What needs the raw layer, and only that. A change of this list is a change of what recordings cost.
-const NEED_RAW: [&str; 1] = ["openrouter/stream-comments-and-error #1"];
+const NEED_RAW: [&str; 0] = [];
 
 struct Row {
     name: String,

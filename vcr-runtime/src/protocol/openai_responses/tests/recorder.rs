@@ -2,8 +2,8 @@
 
 use crate::json::{Json, compact, parse};
 use crate::model::{Boundary, BoundaryKind, Frame, Usage};
+use crate::protocol::Timeline;
 use crate::protocol::{Answer, Framer, Framing, Tail, Wire, WireEvent};
-use crate::session::Timeline;
 
 use super::super::OpenAiResponses;
 

@@ -1,7 +1,7 @@
 //! Events with arrival times to frames: coalescing by tick, tool calls assembled, no time lost.
 
+use super::{Event, WireError};
 use crate::model::{Frame, ToolCall, Usage};
-use crate::protocol::{Event, WireError};
 
 /// Builds the response timeline of one call.
 ///

@@ -1,25 +1,29 @@
-//! The protocols, as far as these tests speak them.
+//! The protocols, for tests that are the same for each of them.
 
 use serde_json::{Value, json};
-use vcr_tests::http;
-use vcr_tests::rig::Delivered;
-use vcr_tests::upstream::{Length, Reply};
+
+use crate::http::{self, Response};
+use crate::rig::Delivered;
+use crate::upstream::{Length, Reply};
 
 /// A protocol as far as these tests speak it.
-pub(crate) struct Protocol {
-    pub(crate) name: &'static str,
+#[derive(Debug)]
+pub struct Protocol {
+    /// As cassettes name it.
+    pub name: &'static str,
     path: &'static str,
     content_type: &'static str,
     /// The payloads of a stream that says this text, and the place of the first one with the text.
-    pub(crate) payloads: fn(&Value) -> (Vec<Value>, usize),
+    pub payloads: fn(&Value) -> (Vec<Value>, usize),
     /// A whole answer with this text.
-    pub(crate) unary: fn(&Value) -> Value,
+    pub unary: fn(&Value) -> Value,
     /// A payload that no version of the protocol knows.
-    pub(crate) unknown: fn() -> Value,
+    pub unknown: fn() -> Value,
 }
 
 const SSE: &str = "text/event-stream";
-pub(crate) const STREAMED: [Protocol; 5] = [OPENAI, RESPONSES, ANTHROPIC, GEMINI, OLLAMA];
+/// Those whose streams are read.
+pub const STREAMED: [Protocol; 5] = [OPENAI, RESPONSES, ANTHROPIC, GEMINI, OLLAMA];
 
 const OPENAI: Protocol = Protocol {
     name: "openai-chat",
@@ -125,7 +129,8 @@ const OLLAMA: Protocol = Protocol {
     unknown: || json!({"model": "m", "unheard_of": {"x": 1}, "done": false}),
 };
 
-pub(crate) const BEDROCK: Protocol = Protocol {
+/// Its streams are kept as they are.
+pub const BEDROCK: Protocol = Protocol {
     name: "bedrock-converse",
     path: "/model/m/converse",
     content_type: "application/vnd.amazon.eventstream",
@@ -138,7 +143,9 @@ pub(crate) const BEDROCK: Protocol = Protocol {
 };
 
 impl Protocol {
-    pub(crate) fn frame(&self, payload: &[u8], name: Option<&str>) -> Vec<u8> {
+    /// An event with this payload.
+    #[must_use]
+    pub fn frame(&self, payload: &[u8], name: Option<&str>) -> Vec<u8> {
         let head = match (self.content_type, name) {
             (SSE, Some(name)) => format!("event: {name}\ndata: "),
             (SSE, None) => "data: ".to_owned(),
@@ -152,12 +159,15 @@ impl Protocol {
         [head.as_bytes(), payload, end].concat()
     }
 
-    pub(crate) fn event(&self, payload: &Value) -> Vec<u8> {
+    /// An event of that payload's type.
+    #[must_use]
+    pub fn event(&self, payload: &Value) -> Vec<u8> {
         self.frame(payload.to_string().as_bytes(), payload["type"].as_str())
     }
 
     /// The events of a stream that says this, and the place of the one with the text.
-    pub(crate) fn events(&self, text: &Value) -> (Vec<Vec<u8>>, usize) {
+    #[must_use]
+    pub fn events(&self, text: &Value) -> (Vec<Vec<u8>>, usize) {
         let (payloads, at) = (self.payloads)(text);
         let mut events: Vec<Vec<u8>> = payloads.iter().map(|payload| self.event(payload)).collect();
         if self.name == "openai-chat" {
@@ -167,14 +177,15 @@ impl Protocol {
     }
 
     /// The good stream with one more event before the text.
-    pub(crate) fn with(&self, event: Vec<u8>) -> Vec<u8> {
+    #[must_use]
+    pub fn with(&self, event: Vec<u8>) -> Vec<u8> {
         let (mut events, at) = self.events(&json!("ok"));
         events.insert(at, event);
         events.concat()
     }
 
     /// The good stream with the payload of the text's event changed.
-    pub(crate) fn changed(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    pub fn changed(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
         let (payloads, at) = (self.payloads)(&json!("ok"));
         let (mut events, _) = self.events(&json!("ok"));
         let payload = change(payloads[at].to_string().as_bytes());
@@ -182,18 +193,30 @@ impl Protocol {
         events.concat()
     }
 
-    pub(crate) fn stream_reply(&self, body: Vec<u8>) -> Reply {
+    /// A streamed answer.
+    #[must_use]
+    pub fn stream_reply(&self, body: Vec<u8>) -> Reply {
         Reply::new(200, self.content_type, body).length(Length::Chunked)
     }
 
     fn stream_path(&self) -> String {
         match self.name {
             "gemini" => "/v1beta/models/m:streamGenerateContent?alt=sse".to_owned(),
+            "bedrock-converse" => "/model/m/converse-stream".to_owned(),
             _ => self.path.to_owned(),
         }
     }
 
-    pub(crate) async fn send(&self, vcr: &vcr_runtime::Vcr, upstream: &str, streamed: bool) -> Delivered {
+    /// Asks and reads the whole answer.
+    pub async fn send(&self, vcr: &vcr_runtime::Vcr, upstream: &str, streamed: bool) -> Delivered {
+        Delivered::of(self.ask(vcr, upstream, streamed).await).await
+    }
+
+    /// Asks through the session's gateway; `upstream` is who would answer live.
+    ///
+    /// # Panics
+    /// When the session has no gateway.
+    pub async fn ask(&self, vcr: &vcr_runtime::Vcr, upstream: &str, streamed: bool) -> Response {
         let path = if streamed {
             self.stream_path()
         } else {
@@ -208,6 +231,6 @@ impl Protocol {
                 json!({"model": "m", "max_tokens": 9, "stream": streamed, "messages": [{"role": "user", "content": "hi"}]})
             }
         };
-        Delivered::of(http::post(&format!("{base}{path}"), &body.to_string()).await).await
+        http::post(&format!("{base}{path}"), &body.to_string()).await
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::{How, NotTaken};
 use crate::canon::{self, IgnorePaths};
 use crate::config::Matching;
 use crate::error::Error;
@@ -16,7 +17,7 @@ pub(crate) struct Cursor {
     /// A call is handed over when it is taken, so that whoever delivers it need not copy it.
     calls: Vec<Option<Arc<Call>>>,
     /// Each call's request as it is compared: redacted by today's rules, ignored members removed.
-    keys: Vec<RecordedRequest>,
+    keys: Vec<Arc<RecordedRequest>>,
     /// The fingerprint of each key; `None` for calls written by hand.
     prints: Vec<Option<u64>>,
     /// Calls not yet taken, by fingerprint, in recorded order.
@@ -29,21 +30,6 @@ pub(crate) struct Cursor {
     /// Which request, counted from 1, took each call.
     taken: Vec<Option<usize>>,
     served: usize,
-}
-
-/// Why no call was taken.
-#[derive(Debug)]
-pub(crate) enum NotTaken {
-    /// No recorded call is equal to the request.
-    Unknown,
-    /// Every equal call has been used; the first of them, and the request that took it.
-    Exhausted { call: usize, by: usize, equal: usize },
-    /// Every call has been used, and which one would answer was never asked.
-    Over,
-    /// An equal call is there, but an earlier one has not been asked for yet.
-    Early { call: usize, waits_for: usize },
-    /// The call in turn cannot answer this request; it was not taken.
-    Refused(Error),
 }
 
 impl Cursor {
@@ -59,10 +45,8 @@ impl Cursor {
             across: None,
             served: 0,
         };
-        for (index, call) in take.calls.into_iter().enumerate() {
-            let mut key = call.request.clone();
-            redactor.recorded(&mut key);
-            ignore.apply_recorded(&mut key);
+        for (index, mut call) in take.calls.into_iter().enumerate() {
+            let key = key(&mut call, redactor, ignore);
             let print = canon::fingerprint_recorded(&key);
             match print {
                 Some(print) => cursor.strict.entry(print).or_default().push_back(index),
@@ -125,13 +109,17 @@ impl Cursor {
     pub(crate) fn take(
         &mut self,
         live: &CanonicalRequest,
-        matching: Matching,
+        how: How,
         servable: impl Fn(&Call) -> Result<(), Error>,
     ) -> Result<(usize, Arc<Call>), NotTaken> {
+        let How { matching, repeat } = how;
         let request = self.served + 1;
         let found = match matching {
-            Matching::Order => self.leftovers().next().ok_or(NotTaken::Over),
-            _ => self.equal(live).ok_or_else(|| self.why_not(live)),
+            Matching::Order => {
+                let last = self.calls.len().checked_sub(1).filter(|_| repeat);
+                self.leftovers().next().or(last).ok_or(NotTaken::Over)
+            }
+            _ => self.equal(live, repeat).ok_or_else(|| self.why_not(live)),
         }?;
         if matching == Matching::Sequential
             && let Some(waits_for) = self.order.waits_for(found, &self.taken)
@@ -141,23 +129,43 @@ impl Cursor {
                 waits_for,
             });
         }
+        // What will never be asked for again is given away, so that it is freed.
+        let kept = self.calls[found].clone().filter(|_| repeat);
         let Some(call) = self.calls[found].take() else {
-            // What is not taken is there; the index says so.
-            return Err(NotTaken::Unknown);
+            // It was taken by a request that did not want it repeated.
+            return Err(self.why_not(live));
         };
         if let Err(refusal) = servable(&call) {
             self.calls[found] = Some(call);
             return Err(NotTaken::Refused(refusal));
         }
-        self.remove(found);
-        self.taken[found] = Some(request);
+        self.calls[found] = kept;
+        if !repeat || !self.is_last(found, live) {
+            self.remove(found);
+        }
+        self.taken[found].get_or_insert(request);
         self.served = request;
         Ok((found, call))
     }
 
-    /// The first call in recorded order that is equal to the request and not taken.
-    fn equal(&self, live: &CanonicalRequest) -> Option<usize> {
-        let same = |index: &&usize| canon::same_request(&self.keys[**index], live);
+    /// Whether no other call is left that answers the request.
+    fn is_last(&self, index: usize, live: &CanonicalRequest) -> bool {
+        let queue = self.prints[index].and_then(|print| self.strict.get(&print));
+        let others = queue.into_iter().flatten().chain(&self.loose);
+        !others
+            .filter(|other| **other != index && self.taken[**other].is_none())
+            .any(|other| canon::same_request(&self.keys[*other], live))
+    }
+
+    /// The first call in recorded order that is equal to the request and not taken; where there is none and calls may
+    /// repeat, the one that was left in its place.
+    fn equal(&self, live: &CanonicalRequest, repeat: bool) -> Option<usize> {
+        self.equal_where(live, |index| self.taken[index].is_none())
+            .or_else(|| repeat.then(|| self.equal_where(live, |_| true)).flatten())
+    }
+
+    fn equal_where(&self, live: &CanonicalRequest, may: impl Fn(usize) -> bool) -> Option<usize> {
+        let same = |index: &&usize| may(**index) && canon::same_request(&self.keys[**index], live);
         let strict = self
             .strict
             .get(&canon::fingerprint(live))
@@ -165,7 +173,7 @@ impl Cursor {
         let loose = self.loose.iter().find(same);
         match (strict, loose) {
             (Some(strict), Some(loose)) => Some(*strict.min(loose)),
-            (None, None) => self.alike(live).find(|index| self.taken[*index].is_none()),
+            (None, None) => self.alike(live).find(|index| may(*index)),
             (found, None) | (None, found) => found.copied(),
         }
     }
@@ -213,6 +221,22 @@ impl Cursor {
             self.loose.remove(position);
         }
     }
+}
+
+/// What a call's request is compared as. Where nothing is ignored that is the request itself.
+fn key(call: &mut Call, redactor: &Redactor, ignore: &IgnorePaths) -> Arc<RecordedRequest> {
+    let request = Arc::make_mut(&mut call.request);
+    let changed = redactor.recorded(request);
+    if !changed && ignore.is_empty() {
+        return Arc::clone(&call.request);
+    }
+    let mut key = request.clone();
+    ignore.apply_recorded(&mut key);
+    if changed && request.hash.is_some() {
+        // A rule that was added since re-keys it, should it be copied into a new take.
+        request.hash = Some(canon::request_hash(&canon::from_recorded(&key)));
+    }
+    Arc::new(key)
 }
 
 #[derive(Debug)]
@@ -301,7 +325,7 @@ mod tests {
     /// A call with text, start and end.
     fn call(text: &str, span: Option<(u64, u64)>) -> Call {
         Call {
-            request: RecordedRequest::recorded(live(text), "sha256:0".to_owned()),
+            request: RecordedRequest::recorded(live(text), "sha256:0".to_owned()).into(),
             started_us: span.map(|(start, _)| start),
             metrics: span.map(|(start, end)| Metrics {
                 ttfb_us: 0,
@@ -319,9 +343,84 @@ mod tests {
         Cursor::new(take, &Redactor::none(), &IgnorePaths::default())
     }
 
+    fn once(matching: Matching) -> How {
+        How {
+            matching,
+            repeat: false,
+        }
+    }
+
+    #[test]
+    fn where_calls_may_repeat_the_last_equal_one_answers_again() {
+        for matching in [Matching::Sequential, Matching::Keyed] {
+            let mut cursor = cursor(vec![
+                call("a", Some((0, 1))),
+                call("b", Some((1, 2))),
+                call("a", Some((2, 3))),
+            ]);
+            let mut again = |text: &str, repeat: bool| {
+                let how = How { matching, repeat };
+                cursor.take(&live(text), how, |_| Ok(())).map(|(index, _)| index)
+            };
+            assert_eq!(again("a", true).unwrap(), 0);
+            assert_eq!(again("b", true).unwrap(), 1);
+            assert_eq!(again("b", true).unwrap(), 1);
+            for _ in 0..3 {
+                assert_eq!(again("a", true).unwrap(), 2);
+            }
+            // Only who asks for it gets a repetition.
+            assert!(matches!(
+                again("a", false),
+                Err(NotTaken::Exhausted {
+                    call: 0,
+                    by: 1,
+                    equal: 2
+                })
+            ));
+            assert!(matches!(again("c", true), Err(NotTaken::Unknown)));
+            assert_eq!(cursor.leftovers().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_call_written_by_hand_and_the_last_of_an_order_may_repeat_too() {
+        let mut by_hand = call("a", None);
+        Arc::make_mut(&mut by_hand.request).hash = None;
+        let mut cursor = cursor(vec![by_hand, call("b", None)]);
+        let how = |matching| How {
+            matching,
+            repeat: true,
+        };
+        for _ in 0..2 {
+            assert_eq!(
+                cursor
+                    .take(&live("a"), how(Matching::Keyed), |_| Ok(()))
+                    .unwrap()
+                    .0,
+                0
+            );
+        }
+        for _ in 0..2 {
+            assert_eq!(
+                cursor
+                    .take(&live("x"), how(Matching::Order), |_| Ok(()))
+                    .unwrap()
+                    .0,
+                1
+            );
+        }
+        // One that was given away cannot come back.
+        let mut spent = super::tests::cursor(vec![call("a", None)]);
+        take(&mut spent, "a", Matching::Keyed).unwrap();
+        assert!(matches!(
+            spent.take(&live("a"), how(Matching::Keyed), |_| Ok(())),
+            Err(NotTaken::Exhausted { .. })
+        ));
+    }
+
     fn take(cursor: &mut Cursor, text: &str, matching: Matching) -> Result<usize, NotTaken> {
         cursor
-            .take(&live(text), matching, |_| Ok(()))
+            .take(&live(text), once(matching), |_| Ok(()))
             .map(|(index, _)| index)
     }
 
@@ -417,7 +516,7 @@ mod tests {
         let mut cursor = cursor(vec![call("a", None), call("b", None)]);
         let refuse = |_: &Call| Err(Error::new(crate::ErrorKind::Miss, "no", ""));
         assert!(matches!(
-            cursor.take(&live("x"), Matching::Order, refuse),
+            cursor.take(&live("x"), once(Matching::Order), refuse),
             Err(NotTaken::Refused(_))
         ));
         assert_eq!(take(&mut cursor, "x", Matching::Order).unwrap(), 0);
@@ -431,17 +530,22 @@ mod tests {
     #[test]
     fn hand_written_calls_are_compared_on_what_they_have() {
         let mut by_hand = call("a", None);
-        by_hand.request.hash = None;
-        by_hand.request.model = None;
-        by_hand.request.parameters = parse("{\"temperature\":null}").unwrap().as_object().cloned();
+        let request = Arc::make_mut(&mut by_hand.request);
+        request.hash = None;
+        request.model = None;
+        request.parameters = parse("{\"temperature\":null}").unwrap().as_object().cloned();
         let mut cursor = cursor(vec![by_hand]);
         let mut request = live("a");
         request.parameters.push("temperature", 1_u64);
         assert!(matches!(
-            cursor.take(&request, Matching::Sequential, |_| Ok(())),
+            cursor.take(&request, once(Matching::Sequential), |_| Ok(())),
             Err(NotTaken::Unknown)
         ));
         request.parameters = parse("{\"tools\":[1]}").unwrap().as_object().cloned().unwrap();
-        assert!(cursor.take(&request, Matching::Sequential, |_| Ok(())).is_ok());
+        assert!(
+            cursor
+                .take(&request, once(Matching::Sequential), |_| Ok(()))
+                .is_ok()
+        );
     }
 }

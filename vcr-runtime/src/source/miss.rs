@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::cursor::{Cursor, NotTaken};
-use super::tape::Tape;
+use super::cursor::Cursor;
+use super::{CassetteSource, NotTaken, Where};
 use crate::canon;
-use crate::config::Matching;
 use crate::error::{Error, ErrorKind};
 use crate::json::Json;
 use crate::model::{CanonicalRequest, RecordedRequest, texts};
@@ -13,20 +12,13 @@ use crate::model::{CanonicalRequest, RecordedRequest, texts};
 /// At most this many lines of differences; the rest is counted.
 const LINES: usize = 12;
 
-/// What the report says about its surroundings.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Where<'a> {
-    /// The full path of the test, or of the invoker.
-    pub(crate) test: &'a str,
-    /// What to append to `cargo test`.
-    pub(crate) filter: &'a str,
-    pub(crate) matching: Matching,
-    /// Hide everything that comes from the request.
-    pub(crate) private: bool,
-}
-
 /// The error of a call that was not taken.
-pub(crate) fn report(tape: &Tape, live: &CanonicalRequest, not_taken: NotTaken, place: Where<'_>) -> Error {
+pub(super) fn report(
+    source: &CassetteSource,
+    live: &CanonicalRequest,
+    not_taken: NotTaken,
+    place: Where<'_>,
+) -> Error {
     let advice = advice(&not_taken, place);
     if place.private {
         let what = match not_taken {
@@ -39,33 +31,37 @@ pub(crate) fn report(tape: &Tape, live: &CanonicalRequest, not_taken: NotTaken, 
         let text = format!("{what} `{}` (its details are private)", place.test);
         return Error::new(ErrorKind::Miss, text, advice);
     }
-    let text = tape
-        .with_cursor(|cursor| screen(tape, cursor, live, &not_taken, place))
-        .unwrap_or_else(|| "no recorded call answers this request".to_owned());
-    Error::new(ErrorKind::Miss, text, advice).at(&tape.path)
+    let text = screen(source, live, &not_taken, place);
+    Error::new(ErrorKind::Miss, text, advice).at(&source.path)
 }
 
 /// What to do about it; it tells nothing of the request.
 fn advice(not_taken: &NotTaken, place: Where<'_>) -> String {
     match not_taken {
         NotTaken::Early { .. } => {
-            "if the order of these calls does not matter, set `matching = keyed` (or VCR_MATCHING=keyed)"
-                .to_owned()
+            format!(
+                "if the order of these calls does not matter, {}",
+                place.remedy.keyed()
+            )
+        }
+        NotTaken::Exhausted { .. } | NotTaken::Over if place.remedy.used_up().is_some() => {
+            place.remedy.used_up().unwrap_or_default().to_owned()
         }
         _ => format!(
-            "if the new request is right, record it: `VCR_MODE=record cargo test{0}` (all calls) or `VCR_MODE=new cargo test{0}` (only this one)",
-            place.filter
+            "if the new request is right, record it: {} (all calls) or {} (only this one)",
+            place.remedy.record(),
+            place.remedy.new_calls()
         ),
     }
 }
 
 fn screen(
-    tape: &Tape,
-    cursor: &Cursor,
+    source: &CassetteSource,
     live: &CanonicalRequest,
     not_taken: &NotTaken,
     place: Where<'_>,
 ) -> String {
+    let cursor = &source.cursor;
     let calls = cursor.len();
     let mut text = String::new();
     let mut line = |label: &str, value: &str| {
@@ -76,15 +72,15 @@ fn screen(
         "cassette",
         &format!(
             "{} (take {}, {})",
-            tape.path.display(),
-            short(tape.trace_id()),
+            source.path.display(),
+            short(&source.trace_id),
             count(calls, "call")
         ),
     );
     line("request", &describe_live(live));
     let headline = match not_taken {
         NotTaken::Unknown => {
-            nearest(tape, cursor, live, &mut line);
+            nearest(source, live, &mut line);
             "no recorded call answers this request".to_owned()
         }
         NotTaken::Exhausted { call, by, equal } => {
@@ -111,14 +107,15 @@ fn screen(
         NotTaken::Refused(error) => error.message().to_owned(),
     };
     used(cursor, &mut line);
-    if !tape.ignore.is_empty() {
-        line("ignored", &tape.ignore.iter().collect::<Vec<_>>().join(", "));
+    if !source.ignore.is_empty() {
+        line("ignored", &source.ignore.iter().collect::<Vec<_>>().join(", "));
     }
     line("matching", &place.matching.to_string());
     format!("{headline}{text}")
 }
 
-fn nearest(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, line: &mut impl FnMut(&str, &str)) {
+fn nearest(source: &CassetteSource, live: &CanonicalRequest, line: &mut impl FnMut(&str, &str)) {
+    let cursor = &source.cursor;
     // Calls not yet used are the better candidates; used ones are shown when nothing else is left.
     let open: Vec<usize> = cursor.leftovers().collect();
     let candidates = if open.is_empty() {
@@ -141,7 +138,7 @@ fn nearest(tape: &Tape, cursor: &Cursor, live: &CanonicalRequest, line: &mut imp
         &format!("call {}: {} ({state})", index + 1, describe(key)),
     );
     let mut live = live.clone();
-    tape.ignore.apply(&mut live);
+    source.ignore.apply(&mut live);
     // Spellings of two protocols differ everywhere; what counts is what they ask for.
     let forms = cursor.forms(index, &live);
     let forms = forms.map(|(key, live)| (RecordedRequest::recorded(key, String::new()), live));
@@ -182,7 +179,7 @@ fn used(cursor: &Cursor, line: &mut impl FnMut(&str, &str)) {
 }
 
 /// One line about a recorded request.
-pub(crate) fn describe(request: &RecordedRequest) -> String {
+pub(super) fn describe(request: &RecordedRequest) -> String {
     summary(
         request.model.as_deref().unwrap_or("any model"),
         request.messages.as_deref().unwrap_or_default(),
@@ -194,7 +191,7 @@ pub(crate) fn describe(request: &RecordedRequest) -> String {
     )
 }
 
-fn describe_live(request: &CanonicalRequest) -> String {
+pub(super) fn describe_live(request: &CanonicalRequest) -> String {
     let path = request.parameters.get("path").and_then(Json::as_str);
     let text = summary(&request.model, &request.messages, path);
     let stream = if request.stream() { ", stream" } else { "" };
@@ -216,7 +213,7 @@ fn said(message: &Json) -> String {
 }
 
 /// The first characters of a text, with an ellipsis where it was longer.
-pub(crate) fn excerpt(text: &str, characters: usize) -> String {
+fn excerpt(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -1,0 +1,22 @@
+//! `cargo vcr`: recordings of language models, outside of `cargo test`.
+
+mod args;
+mod serve;
+
+use std::process::ExitCode;
+
+use args::{Cargo, Command};
+use clap::Parser as _;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    // cargo runs `cargo-vcr vcr serve`; by hand people write `cargo-vcr serve`.
+    let mut words: Vec<_> = std::env::args_os().collect();
+    if words.get(1).is_none_or(|word| word != "vcr") {
+        words.insert(1.min(words.len()), "vcr".into());
+    }
+    let Cargo::Vcr(arguments) = Cargo::parse_from(words);
+    match arguments.command {
+        Command::Serve(arguments) => serve::run(*arguments).await,
+    }
+}

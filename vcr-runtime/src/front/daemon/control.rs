@@ -1,0 +1,183 @@
+//! What a request says to the daemon, taken out of it before anything else looks at it.
+
+use bytes::Bytes;
+use http::HeaderMap;
+
+use crate::front::gateway::Fault;
+use crate::json::{Json, Object, compact, parse};
+use crate::protocol::{is_control, without_control};
+use crate::session::control_headers;
+
+use super::fault::malformed;
+
+/// A request's control members, and its body without them.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) members: Object,
+    pub(super) body: Bytes,
+    /// The model that a JSON body names.
+    pub(super) model: Option<String>,
+}
+
+impl Control {
+    /// Reads headers and body. Where they contradict each other the body's own members count most, then those of its
+    /// `metadata`, then the headers. `is_json` says that the path takes nothing but JSON objects.
+    ///
+    /// # Errors
+    /// The body is no JSON object although it has to be one.
+    pub(super) fn read(headers: &HeaderMap, body: Bytes, is_json: bool) -> Result<Self, Fault> {
+        let mut control = Self {
+            members: control_headers(headers.iter().filter_map(|(name, value)| {
+                Some((name.as_str(), std::str::from_utf8(value.as_bytes()).ok()?))
+            })),
+            body,
+            model: None,
+        };
+        let document = std::str::from_utf8(&control.body)
+            .map_err(|error| error.to_string())
+            .and_then(|text| parse(text.trim_start_matches('\u{FEFF}')).map_err(|error| error.to_string()));
+        match document {
+            Ok(Json::Object(document)) => control.take(document),
+            Ok(_) if is_json => return Err(malformed("it is JSON, but no object")),
+            Err(why) if is_json => return Err(malformed(&why)),
+            // Bodies of paths that no protocol knows may be anything.
+            Ok(_) | Err(_) => {}
+        }
+        Ok(control)
+    }
+
+    fn take(&mut self, document: Object) {
+        self.model = document.get("model").and_then(Json::as_str).map(str::to_owned);
+        let steers = |members: &Object| members.iter().any(|(name, _)| is_control(name));
+        let metadata = document.get("metadata").and_then(Json::as_object);
+        if !steers(&document) && !metadata.is_some_and(steers) {
+            return;
+        }
+        let (mut own, mut kept) = (Object::new(), Object::new());
+        for (name, value) in document {
+            match (name.as_str(), value) {
+                (control, value) if is_control(control) => own.push(name, value),
+                ("metadata", Json::Object(members)) => {
+                    for (name, value) in members.iter().filter(|(name, _)| is_control(name)) {
+                        self.put(name, value.clone());
+                    }
+                    if let Some(members) = without_control(members) {
+                        kept.push(name, members);
+                    }
+                }
+                (_, value) => kept.push(name, value),
+            }
+        }
+        for (name, value) in own {
+            self.put(&name, value);
+        }
+        self.body = compact(&Json::Object(kept)).into();
+    }
+
+    /// A member that counts more than what was there. The mode has two names.
+    fn put(&mut self, name: &str, value: Json) {
+        if value.is_null() {
+            return;
+        }
+        match name {
+            "vcr" => self.members.remove("vcr_mode"),
+            "vcr_mode" => self.members.remove("vcr"),
+            _ => None,
+        };
+        self.members.set(name, value);
+    }
+
+    /// Puts another model into the body.
+    pub(super) fn rename_model(&mut self, model: &str) {
+        let document = std::str::from_utf8(&self.body)
+            .ok()
+            .and_then(|text| parse(text).ok());
+        if let Some(Json::Object(mut document)) = document {
+            document.set("model", model);
+            self.body = compact(&Json::Object(document)).into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn read(headers: &[(&'static str, &'static str)], body: &str) -> Control {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect();
+        Control::read(&headers, Bytes::from(body.to_owned()), true).unwrap()
+    }
+
+    fn members(control: &Control) -> String {
+        compact(&Json::Object(control.members.clone()))
+    }
+
+    #[test]
+    fn control_members_leave_the_body_and_the_rest_keeps_its_spelling() {
+        let control = read(
+            &[],
+            r#"{ "model": "a/b", "vcr":"record", "temperature":1.50, "vcr_scenario":"s", "x":[1e3,{"vcr":1}], "vcr_tick":0 }"#,
+        );
+        assert_eq!(
+            members(&control),
+            r#"{"vcr":"record","vcr_scenario":"s","vcr_tick":0}"#
+        );
+        assert_eq!(
+            &control.body[..],
+            br#"{"model":"a/b","temperature":1.50,"x":[1e3,{"vcr":1}]}"#
+        );
+        assert_eq!(control.model.as_deref(), Some("a/b"));
+    }
+
+    #[test]
+    fn a_body_without_control_members_stays_as_it_is() {
+        let body =
+            "{ \"model\" : \"m\", \"messages\":[{\"content\":\"\\\"vcr\\\"\"}], \"metadata\":{\"a\":1} }";
+        let control = read(&[], body);
+        assert!(control.members.is_empty());
+        assert_eq!(&control.body[..], body.as_bytes());
+    }
+
+    #[test]
+    fn the_body_counts_more_than_its_metadata_and_both_more_than_headers() {
+        let control = read(
+            &[
+                ("x-vcr-mode", "live"),
+                ("x-vcr-scenario", "h"),
+                ("x-vcr-invoker", "h"),
+                ("x-vcr-speed", "real"),
+            ],
+            r#"{"vcr":"replay","vcr_scenario":"b","vcr_speed":null,"metadata":{"vcr_scenario":"m","vcr_invoker":"m"}}"#,
+        );
+        assert_eq!(
+            members(&control),
+            r#"{"vcr_scenario":"b","vcr_invoker":"m","vcr_speed":"real","vcr":"replay"}"#
+        );
+        assert_eq!(&control.body[..], b"{}");
+        let both = read(&[], r#"{"metadata":{"user":"u","vcr":"new"}}"#);
+        assert_eq!(&both.body[..], br#"{"metadata":{"user":"u"}}"#);
+        assert_eq!(members(&both), r#"{"vcr":"new"}"#);
+    }
+
+    #[test]
+    fn only_paths_of_a_protocol_want_json() {
+        let read = |is_json| Control::read(&HeaderMap::new(), Bytes::from_static(b"a=b"), is_json);
+        assert_eq!(&read(false).unwrap().body[..], b"a=b");
+        let fault = read(true).unwrap_err();
+        assert_eq!((fault.status.as_u16(), fault.code), (400, "vcr_malformed_json"));
+        let list = Control::read(&HeaderMap::new(), Bytes::from_static(b"[]"), true);
+        assert!(list.unwrap_err().message.contains("no object"));
+    }
+
+    #[test]
+    fn another_model_takes_the_place_of_the_first() {
+        let mut control = read(&[], r#"{"model":"p/m","n":1.0}"#);
+        control.rename_model("m");
+        assert_eq!(&control.body[..], br#"{"model":"m","n":1.0}"#);
+    }
+}

@@ -1,0 +1,20 @@
+//! What can be replayed: one trait, and the forms in which answers are kept.
+
+mod cassette;
+mod cursor;
+mod frozen;
+mod miss;
+mod project;
+mod remedy;
+#[expect(clippy::module_inception, reason = "the room is named after what it holds")]
+mod source;
+#[cfg(feature = "harness")]
+pub(crate) mod spycatcher;
+
+pub(crate) use cassette::{CassetteSource, Comparison};
+pub(crate) use frozen::FrozenSource;
+pub use frozen::{FrozenSnapshot, freeze, frozen_request_hash, probe_frozen, thaw};
+pub(crate) use miss::count;
+pub(crate) use project::Project;
+pub(crate) use remedy::Remedy;
+pub(crate) use source::{Answer, Ask, How, Left, Leftovers, NotTaken, Source, Where};

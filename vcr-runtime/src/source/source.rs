@@ -1,0 +1,125 @@
+//! The trait that every replayable form implements, and what passes through it.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::config::Matching;
+use crate::error::{Error, Result};
+use crate::model::{Call, CanonicalRequest};
+use crate::observe::Reason;
+
+use super::Remedy;
+
+/// One open source with the cursors of one run.
+///
+/// A session asks it under a lock of its own, so every method is one step that nothing interrupts: of concurrent calls
+/// each gets another answer. What is shared between runs (a parsed file) is the source's own affair. Dropping a source ends
+/// its cursors.
+pub(crate) trait Source: Send + fmt::Debug {
+    /// The file, for reports.
+    fn path(&self) -> &Path;
+
+    /// What tells this content from another's: the id of the take, or the digits of a hash. For reports, and for answers
+    /// that have no id of their own.
+    fn id(&self) -> &str;
+
+    /// Takes the answer to a request. What `ask.servable` refuses stays where it is.
+    fn take(&mut self, ask: &Ask<'_>) -> Result<Answer, NotTaken>;
+
+    /// The error for a request that was not taken: the nearest answer, what is used up, and the next command; without
+    /// anything of the request where the place is private. `live` is the request as it came, redacted.
+    fn explain(&self, live: &CanonicalRequest, why: NotTaken, place: Where<'_>) -> Error;
+
+    /// The answers that nobody asked for.
+    fn leftovers(&self) -> Leftovers;
+}
+
+/// A request to a source.
+#[derive(Clone, Copy)]
+pub(crate) struct Ask<'a> {
+    /// As it is compared: redacted, without the members that are ignored.
+    pub(crate) request: &'a CanonicalRequest,
+    pub(crate) how: How,
+    /// Whether an answer has a form in which the caller can read it. Asked before it is taken.
+    pub(crate) servable: &'a dyn Fn(&Call) -> Result<()>,
+}
+
+/// How a request looks for its answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    pub(crate) matching: Matching,
+    /// Whether the last of equal answers is given again when all have been used.
+    pub(crate) repeat: bool,
+}
+
+/// What a source hands out.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// Its number in the source, counted from 0.
+    pub(crate) index: usize,
+    /// What is said, when, and how it ends.
+    pub(crate) call: Arc<Call>,
+}
+
+/// Why no answer was taken.
+#[derive(Debug)]
+pub(crate) enum NotTaken {
+    /// Nothing is equal to the request.
+    Unknown,
+    /// Every equal answer has been used; the first of them, and the request that took it.
+    Exhausted { call: usize, by: usize, equal: usize },
+    /// Every answer has been used, and which one would fit was never asked.
+    Over,
+    /// An equal answer is there, but an earlier one has not been asked for yet.
+    Early { call: usize, waits_for: usize },
+    /// The answer in turn cannot serve this request; it was not taken.
+    Refused(Error),
+}
+
+impl NotTaken {
+    /// The same for metrics.
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            Self::Unknown => Reason::NoMatch,
+            Self::Exhausted { .. } => Reason::Consumed,
+            Self::Over => Reason::Exhausted,
+            Self::Early { .. } => Reason::OutOfOrder,
+            Self::Refused(_) => Reason::Shape,
+        }
+    }
+}
+
+/// What the report of a miss says about its surroundings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Where<'a> {
+    /// The full path of the test, or of the invoker.
+    pub(crate) test: &'a str,
+    pub(crate) remedy: &'a Remedy,
+    pub(crate) matching: Matching,
+    /// Hide everything that comes from the request.
+    pub(crate) private: bool,
+}
+
+/// What a run did not ask for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Leftovers {
+    /// How people call such a source, in lower case: `cassette`.
+    pub(crate) noun: &'static str,
+    /// What one answer is called: `recorded call`.
+    pub(crate) unit: &'static str,
+    /// What to do about them; `None` where recording again is the remedy.
+    pub(crate) remedy: Option<&'static str>,
+    /// How many answers the source has in all.
+    pub(crate) all: usize,
+    pub(crate) left: Vec<Left>,
+}
+
+/// One answer that nobody asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Where it stands: `call 3`.
+    pub(crate) name: String,
+    /// Of which request; never shown where the session is private.
+    pub(crate) about: String,
+}
