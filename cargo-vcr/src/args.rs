@@ -27,6 +27,25 @@ pub(crate) struct Vcr {
 pub(crate) enum Command {
     /// Record and replay for programs in any language, on a loopback port
     Serve(Box<Serve>),
+    /// Write the latest take of a cassette as a file of frozen answers
+    Freeze {
+        /// The cassette
+        cassette: PathBuf,
+        /// The file to write, such as fixtures/answers.jsonl; replaced where it exists
+        frozen: PathBuf,
+    },
+    /// Take edited frozen answers back into the cassette that they were frozen from, as a new take
+    Thaw {
+        /// The file of frozen answers
+        frozen: PathBuf,
+        /// The cassette, which has the requests
+        cassette: PathBuf,
+    },
+    /// Check a file of frozen answers without replaying it, and print what may be told of it
+    Probe {
+        /// The file, with ceilings to lower behind it: fixtures/answers.jsonl?max_entries=100
+        frozen: String,
+    },
 }
 
 /// Records and replays for programs in any language. Prints its address as one line, stays until it is told to stop
@@ -65,6 +84,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = ["off", "error", "warn", "info", "debug"])]
     pub(crate) log: String,
 
+    /// Frozen answers in the fixture directory, with ceilings to lower behind them: answers.jsonl?max_calls=40. Calls that do
+    /// not say what to do are then replayed
+    #[arg(long, value_name = "FILE")]
+    frozen: Option<String>,
     /// What to do with calls that do not say: live, record, replay, auto, new [default: live]
     #[arg(long = "vcr", value_name = "MODE")]
     mode: Option<Mode>,
@@ -111,6 +134,7 @@ impl Serve {
             root: self.root,
             fixture_dir: self.fixture_dir,
             upstream: self.upstream,
+            source: self.frozen.map(|file| format!("frozen:{file}")),
             mode: self.mode,
             speed: self.speed,
             chaos_latency: self.chaos,

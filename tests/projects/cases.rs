@@ -19,3 +19,16 @@ async fn city(#[case] name: &str) {
         .unwrap();
     assert_eq!(answer, format!("about {name}"));
 }
+
+#[rstest]
+#[vcr::test(scenario = "drinks")]
+async fn drink(#[values("tea", "milk")] what: &str, #[values(1, 2)] cups: u8) {
+    let session = vcr::Vcr::current().unwrap();
+    let answer: String = session
+        .intercept(&json!({"drink": what, "cups": cups}), || async {
+            Ok::<_, std::io::Error>(format!("{cups} of {what}"))
+        })
+        .await
+        .unwrap();
+    assert_eq!(answer, format!("{cups} of {what}"));
+}

@@ -88,6 +88,40 @@ fn a_test_that_passes_passes_and_calls_nothing() {
 }
 
 #[test]
+fn a_test_that_passes_prints_nothing_in_replay_and_one_line_in_record() {
+    let fixtures = tempfile::tempdir().unwrap();
+    let project = Project::shared();
+    let run = |mode: &str, env: &[(&str, &str)]| {
+        let run = project.direct("verdict", "passes").fixtures(fixtures.path());
+        let run = env.iter().fold(run, |run, (name, value)| run.env(name, value));
+        run.env("VCR_MODE", mode).outcome()
+    };
+    let lines = |outcome: &Outcome| {
+        outcome
+            .output
+            .lines()
+            .filter(|line| line.contains("vcr: "))
+            .count()
+    };
+    assert_eq!(lines(run("record", &[]).expect(true)), 1);
+    // Nor what only a failure needs: that nothing was compared, and the seed of the latency.
+    let all = [
+        ("VCR_MATCHING", "order"),
+        ("VCR_CHAOS", "0..1"),
+        ("VCR_SPEED", "real"),
+    ];
+    for env in [&all[..0], &all[..1], &all[..2], &all[..]] {
+        let outcome = run("replay", env);
+        assert_eq!(lines(outcome.expect(true)), 0, "{}", outcome.output);
+    }
+    let outcome = run("replay", &[all[0], all[1], ("APP_MORE", "1")]);
+    outcome
+        .expect(false)
+        .says("compared no request")
+        .says("VCR_CHAOS_SEED=");
+}
+
+#[test]
 fn a_panic_stays_the_first_cause() {
     for runner in RUNNERS {
         let Some(row) = Row::recorded(runner, "panics") else {

@@ -105,6 +105,8 @@ fn spec(private: &TokenStream, item: &Item, args: &Args) -> TokenStream {
     let function = item.sig.ident.unraw().to_string();
     let asynchronous = item.sig.asyncness.is_some();
     let should_panic = item::should_panic(&item.attrs).map(|when| quote!(should_panic: #when,));
+    let made_of =
+        item::made_of(item).map(|function| quote!(made_of: ::core::option::Option::Some(#function),));
     let fields = args.fields.iter().map(|(name, value)| {
         let name = Ident::new(name, Span::call_site());
         quote!(#name: #value,)
@@ -120,6 +122,7 @@ fn spec(private: &TokenStream, item: &Item, args: &Args) -> TokenStream {
                 line: ::core::line!(),
                 asynchronous: #asynchronous,
                 #should_panic
+                #made_of
                 #(#fields)*
                 ..#private::Spec::DEFAULT
             }

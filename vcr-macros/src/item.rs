@@ -3,6 +3,7 @@
 use crate::args::chunks;
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::quote;
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, FnArg, Meta, Path, PathArguments, Safety, Signature, Type, Visibility};
 
@@ -105,6 +106,32 @@ fn is_test_case(item: &Item) -> bool {
         .map(|token| token.to_string())
         .collect();
     item.sig.asyncness.is_none() && body == "let_result=super:" && item.attrs.iter().any(marked)
+}
+
+/// The function that was written, where rstest made this test of it for one of its `#[values]`: it allows the name's odd
+/// letters, and its last step is to call that function.
+pub(crate) fn made_of(item: &Item) -> Option<String> {
+    let is_odd = |attr: &Attribute| match &attr.meta {
+        Meta::List(list) => list.path.is_ident("allow") && list.tokens.to_string() == "non_snake_case",
+        Meta::Path(_) | Meta::NameValue(_) => false,
+    };
+    let tokens: Vec<TokenTree> = item.body.stream().into_iter().collect();
+    let call = match tokens.as_slice() {
+        [call @ .., TokenTree::Punct(dot), TokenTree::Ident(word)]
+            if dot.as_char() == '.' && word == "await" =>
+        {
+            call
+        }
+        call => call,
+    };
+    match call {
+        [.., TokenTree::Ident(name), TokenTree::Group(arguments)]
+            if arguments.delimiter() == Delimiter::Parenthesis && item.attrs.iter().any(is_odd) =>
+        {
+            Some(name.unraw().to_string())
+        }
+        _ => None,
+    }
 }
 
 /// Whether the test is to panic, as an expression: a literal, or the conditions of the `cfg_attr`s that decide it.

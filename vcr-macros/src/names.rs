@@ -56,6 +56,9 @@ fn fault(name: &str, purpose: Use) -> Option<String> {
     if is_reserved(&plain) {
         return Some("Windows reserves it for a device".into());
     }
+    if purpose != Use::Invoker && is_beside(&plain) {
+        return Some("a recording keeps a file of that name beside another cassette".into());
+    }
     if plain.len() > LONGEST {
         return Some(format!("it has {} bytes, the limit is {LONGEST}", plain.len()));
     }
@@ -81,6 +84,17 @@ fn is_bad(character: char) -> bool {
 /// Spaces without width, and marks that turn the direction of the text.
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `a.new`, `a.interrupted` and `a.interrupted-2` stand beside the cassette `a`: the runtime's own rule.
+fn is_beside(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let Some((_, last)) = name.rsplit_once('.') else {
+        return false;
+    };
+    let number = last.strip_prefix("interrupted-");
+    matches!(last, "new" | "interrupted")
+        || number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn is_reserved(name: &str) -> bool {
@@ -127,6 +141,9 @@ fn correct(name: &str, purpose: Use) -> String {
     if is_reserved(&fixed) {
         let at = fixed.find('.').unwrap_or(fixed.len());
         fixed.insert(at, '_');
+    }
+    if purpose != Use::Invoker && is_beside(&fixed) {
+        fixed = fixed.replace('.', "_");
     }
     let mut end = fixed.len().min(LONGEST);
     while !fixed.is_char_boundary(end) {

@@ -22,6 +22,8 @@ pub struct Spec {
     pub manifest_dir: &'static str,
     pub module: &'static str,
     pub function: &'static str,
+    /// The function as it was written, where rstest made this one of it for a `#[values]`.
+    pub made_of: Option<&'static str>,
     pub file: &'static str,
     pub line: u32,
     pub scenario: Option<&'static str>,
@@ -54,6 +56,7 @@ impl Spec {
         manifest_dir: "",
         module: "",
         function: "",
+        made_of: None,
         file: "",
         line: 0,
         scenario: None,
@@ -104,6 +107,7 @@ impl Spec {
             package: self.package,
             module_path: self.module,
             function: self.function,
+            made_of: self.made_of,
             manifest_dir: self.manifest_dir,
         }
     }
@@ -200,7 +204,10 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
         let reports = first_cause(&mut verdict);
         reports.iter().for_each(|line| say(line));
     }
-    for note in &verdict.report.notes {
+    let notes = &verdict.report.notes;
+    let is_good = passed && verdict.failure.is_none();
+    let told = notes.len() - if is_good { verdict.remarks } else { 0 };
+    for note in &notes[..told] {
         say(&format!("vcr: {note}"));
     }
     if let Some(line) = &verdict.line {
@@ -228,6 +235,7 @@ fn first_cause(verdict: &mut Verdict) -> Vec<String> {
         report,
         failure: None,
         line,
+        remarks: _,
     } = verdict
     else {
         return Vec::new();

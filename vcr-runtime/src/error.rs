@@ -77,7 +77,7 @@ impl Error {
         Self::new(
             ErrorKind::Io,
             format!("failed to {action} {}: {error}", path.display()),
-            "check that the path exists and may be accessed",
+            remedy(error),
         )
         .at(path)
     }
@@ -99,6 +99,16 @@ impl Error {
     #[must_use]
     pub(crate) fn and(mut self, more: &str) -> Self {
         self.0.message.push_str(more);
+        self
+    }
+
+    /// With more advice after its own.
+    #[must_use]
+    pub(crate) fn and_advise(mut self, more: &str) -> Self {
+        if !self.0.advice.is_empty() {
+            self.0.advice.push_str("; ");
+        }
+        self.0.advice.push_str(more);
         self
     }
 
@@ -136,6 +146,17 @@ impl Error {
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         self.0.column
+    }
+}
+
+/// What helps against a refusal of the file system.
+fn remedy(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as Io;
+    match error.kind() {
+        Io::StorageFull | Io::QuotaExceeded => "free some space there, then run it again",
+        Io::FileTooLarge => "raise the limit on the size of files (`ulimit -f`), then run it again",
+        Io::ReadOnlyFilesystem => "that file system is read-only: record where it can be written",
+        _ => "check that the path exists and may be accessed",
     }
 }
 

@@ -77,7 +77,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use front::daemon;
 pub use front::{
     CallError, Client, Completion, CompletionStream, Delta, InCassette, InterceptError, Reply, Request,
-    Upstream, Vcr, VcrBuilder, VcrFault, intercept, use_cassette,
+    Upstream, Vcr, VcrBuilder, intercept, use_cassette,
 };
 #[cfg(feature = "gateway")]
 pub use front::{HttpUpstream, completion, completion_stream};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use vcr_runtime::{
-    CallError, ErrorKind, Failure, InterceptError, Matching, Mode, Reply, Request, Vcr, VcrBuilder, VcrFault,
+    CallError, ErrorKind, Failure, InterceptError, Matching, Mode, Reply, Request, Vcr, VcrBuilder,
 };
 
 async fn ask(_: Request) -> Result<Reply, Failure> {
@@ -172,7 +172,7 @@ async fn a_private_session_does_not_quote_an_answer_of_the_wrong_type() {
             .open()
             .unwrap();
         let answer = || async { Ok::<u32, std::io::Error>(1) };
-        let Err(InterceptError::Vcr(VcrFault(error))) = vcr.intercept("q", answer).await else {
+        let Err(InterceptError::Vcr(error)) = vcr.intercept("q", answer).await else {
             panic!("a text is no number");
         };
         assert_eq!(error.to_string().contains("canary"), quoted, "{error}");

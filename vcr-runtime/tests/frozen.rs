@@ -175,7 +175,7 @@ async fn an_intercepted_call_gets_the_object_as_it_is() {
     let Err(InterceptError::Vcr(miss)) = ask(vcr.clone(), request.clone()).await else {
         panic!()
     };
-    let (_, rest) = miss.0.message().split_once("(request_hash: ").unwrap();
+    let (_, rest) = miss.message().split_once("(request_hash: ").unwrap();
     let hash = rest.split_once(')').unwrap().0.to_owned();
     assert_eq!(vcr.finish().await.unwrap_err().kind(), ErrorKind::Miss);
 

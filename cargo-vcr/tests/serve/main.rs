@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod bad_input;
+mod frozen;
 mod observed;
 mod protocols;
 mod seed;

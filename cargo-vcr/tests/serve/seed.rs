@@ -112,7 +112,7 @@ async fn eight_at_a_time_land_in_one_take_and_are_played_in_any_order() {
     let ask = |index: usize, mode: &'static str| {
         let body = chat(
             &format!("question {index}"),
-            index % 2 == 0,
+            index.is_multiple_of(2),
             &json!({"vcr": mode, "vcr_scenario": "eight", "vcr_include_raw": true}),
         );
         let url = daemon.at("/v1/chat/completions");
@@ -132,7 +132,7 @@ async fn eight_at_a_time_land_in_one_take_and_are_played_in_any_order() {
             answer.contains(&format!("answer to question {index}")),
             "{answer}"
         );
-        assert_eq!(answer.ends_with("data: [DONE]\n\n"), index % 2 == 0);
+        assert_eq!(answer.ends_with("data: [DONE]\n\n"), index.is_multiple_of(2));
     }
     let told = daemon.finish().await;
     assert_eq!(told["finished"][0]["recorded"], 8);

@@ -1,6 +1,7 @@
 //! What most tests are made of: a directory for one cassette, a session in some mode, a question and its answer.
 
 mod cassette;
+mod front;
 mod gateway;
 mod inprocess;
 
@@ -14,6 +15,7 @@ use vcr_runtime::{Error, InterceptError, Mode, Vcr, VcrBuilder};
 use crate::{Reply, Upstream};
 
 pub use cassette::{Cassette, RecordedCall};
+pub use front::{Front, Got};
 pub use gateway::{Delivered, ask, chat, direct};
 pub use inprocess::{InProcess, Open, Say, Seen};
 
@@ -152,10 +154,10 @@ pub async fn refused(builder: VcrBuilder) -> Error {
             let verdict = complaint(vcr).await;
             assert_eq!(
                 verdict.kind(),
-                fault.0.kind(),
+                fault.kind(),
                 "the verdict is another one: {verdict}"
             );
-            fault.0
+            fault
         }
         Ok(_) => complaint(vcr).await,
         Err(error) => panic!("refused with another error: {error:?}"),

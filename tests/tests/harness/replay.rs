@@ -324,11 +324,13 @@ async fn errors_and_oddities_of_a_cassette_are_served_as_far_as_they_can_be() {
     let json_type = json!([["content-type", "application/json"]]);
     let mut answered_whole = interaction(&ask_stream("ignored"), whole(200, &json_type, "{}"));
     answered_whole["metadata"]["stream_answered_whole"] = json!(true);
+    let text_for_word = json!({ "model": "m", "messages": [], "stream": "true" });
     place.write(&[
         interaction(&ask_stream("limit"), whole(429, &json_type, "{\"error\":{}}")),
         answered_whole,
         interaction(&ask("odd"), whole(700, &json!([]), "")),
         interaction(&ask("unary"), stream(&json!([]), &[data("x")], "")),
+        interaction(&text_for_word, whole(200, &json!([]), "no stream")),
     ]);
     let harness = start(HarnessConfig {
         match_mode: MatchMode::Keyed,
@@ -344,7 +346,8 @@ async fn errors_and_oddities_of_a_cassette_are_served_as_far_as_they_can_be() {
     assert_eq!(post(&harness, &ask_stream("ignored")).await.text().await, "{}");
     let (status, error) = error(post(&harness, &ask("odd")).await).await;
     assert_eq!((status, &error["kind"]), (502, &json!("internal")));
-    // The text `true` is not the word.
+    // A text is not the word.
+    assert_eq!(post(&harness, &text_for_word).await.text().await, "no stream");
     assert_eq!(post(&harness, &ask("unary")).await.text().await, "data: x\n\n");
     harness.shutdown().await.unwrap();
 }

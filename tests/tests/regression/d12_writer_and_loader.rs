@@ -158,3 +158,19 @@ async fn an_older_take_is_written_again_as_it_was() {
         takes[1].text
     );
 }
+
+#[tokio::test]
+async fn an_answer_that_says_nothing_is_one_on_every_front() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let vcr = rig.record();
+        assert_eq!(front.ask(&vcr, "hi", "").await.good(), "");
+        done(vcr).await;
+        let vcr = rig.replay();
+        let got = front.ask(&vcr, "hi", "live").await;
+        assert_eq!((got.good(), got.live), ("", false), "{front:?}");
+        done(vcr).await;
+        let differences = vcr_runtime::verify(rig.directory()).unwrap();
+        assert!(differences.is_empty(), "{front:?}: {differences:?}");
+    }
+}

@@ -87,3 +87,18 @@ async fn text_that_claims_to_be_json_but_is_no_utf8() {
         done(vcr).await;
     }
 }
+
+#[tokio::test]
+async fn control_characters_on_every_front() {
+    let odd = "a\u{0}b\u{1b}[1mc\u{2028}d\u{feff}";
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let vcr = rig.record();
+        assert_eq!(front.ask(&vcr, odd, odd).await.good(), odd, "{front:?}");
+        done(vcr).await;
+        let vcr = rig.replay();
+        let got = front.ask(&vcr, odd, "live").await;
+        assert_eq!((got.good(), got.live), (odd, false), "{front:?}");
+        done(vcr).await;
+    }
+}

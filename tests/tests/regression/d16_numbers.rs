@@ -85,3 +85,31 @@ async fn the_answer_has_its_own_digits() {
         assert!(rig.cassette().text.contains("9007199254740993"));
     }
 }
+
+#[tokio::test]
+async fn numbers_are_compared_by_value_on_every_front() {
+    let request = |spelling: &str| -> serde_json::Value {
+        let text = RECORDED.replace("1.0,", &format!("{spelling},"));
+        serde_json::from_str(&text).unwrap()
+    };
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let vcr = rig.record();
+        front.send(&vcr, &request("1.0"), Ok("ok")).await;
+        done(vcr).await;
+        let vcr = rig.replay();
+        assert_eq!(
+            front.send(&vcr, &request("1"), Ok("live")).await.good(),
+            "ok",
+            "{front:?}"
+        );
+        done(vcr).await;
+        for (from, to) in [("9007199254740993", "9007199254740992"), ("0.7", "0.7000001")] {
+            let other: serde_json::Value = serde_json::from_str(&RECORDED.replace(from, to)).unwrap();
+            let vcr = rig.replay();
+            let got = front.send(&vcr, &other, Ok("live")).await;
+            assert!(got.refused().contains("changed:"), "{front:?}: {got:?}");
+            complaint(vcr).await;
+        }
+    }
+}

@@ -97,3 +97,28 @@ async fn in_process() {
     assert_eq!(client.unary("hi").await.text(), "ok");
     done(vcr).await;
 }
+
+#[tokio::test]
+async fn the_refusal_and_the_success_in_order_on_every_front() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let request = question("hi");
+        let vcr = rig.record();
+        front
+            .send(&vcr, &request, Err("slow down"))
+            .await
+            .text
+            .unwrap_err();
+        assert_eq!(front.send(&vcr, &request, Ok("ok")).await.good(), "ok");
+        done(vcr).await;
+        let vcr = rig.replay();
+        let refused = front.send(&vcr, &request, Ok("live")).await;
+        assert!(refused.refused().contains("slow down"), "{front:?}: {refused:?}");
+        assert_eq!(
+            front.send(&vcr, &request, Ok("live")).await.good(),
+            "ok",
+            "{front:?}"
+        );
+        done(vcr).await;
+    }
+}

@@ -68,3 +68,26 @@ async fn out_of_order_is_refused_where_order_counts() {
     }
     vcr_tests::rig::complaint(vcr).await;
 }
+
+#[tokio::test]
+async fn three_answers_on_every_front() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let vcr = rig.record();
+        for (body, text) in &requests() {
+            front.send(&vcr, body, Ok(text)).await;
+        }
+        done(vcr).await;
+        let vcr = rig
+            .builder(Mode::Replay)
+            .matching(Matching::Keyed)
+            .open()
+            .unwrap();
+        for at in [2, 0, 1] {
+            let (body, text) = &requests()[at];
+            let got = front.send(&vcr, body, Ok("live")).await;
+            assert_eq!((got.good(), got.live), (*text, false), "{front:?}");
+        }
+        done(vcr).await;
+    }
+}

@@ -76,3 +76,30 @@ async fn another_tool_result_is_another_request() {
         complaint(vcr).await;
     }
 }
+
+#[tokio::test]
+async fn the_whole_transcript_counts_on_every_front() {
+    let second = |text: &str| request(&[tool_call("call_1"), result("call_1", text)]);
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let vcr = rig.record();
+        front.send(&vcr, &request(&[]), Ok("first")).await;
+        front.send(&vcr, &second("found"), Ok("done")).await;
+        done(vcr).await;
+        let vcr = rig.replay();
+        assert_eq!(front.send(&vcr, &request(&[]), Ok("live")).await.good(), "first");
+        // A loop, another result, then the right one: nothing that was refused was used up.
+        for (body, word) in [
+            (request(&[]), "used"),
+            (second("rejected"), "messages[2].content"),
+        ] {
+            let got = front.send(&vcr, &body, Ok("live")).await;
+            assert!(got.refused().contains(word), "{front:?}: {got:?}");
+        }
+        assert_eq!(
+            front.send(&vcr, &second("found"), Ok("live")).await.good(),
+            "done"
+        );
+        complaint(vcr).await;
+    }
+}

@@ -66,3 +66,19 @@ async fn a_miss_shows_no_key() {
         }
     }
 }
+
+#[tokio::test]
+async fn every_front_redacts_on_both_sides() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        for (mode, key) in [(Mode::Record, ONE), (Mode::Replay, TWO)] {
+            let vcr = rig.builder(mode).open().unwrap();
+            let request = serde_json::from_str(&body(key)).unwrap();
+            let got = front.send(&vcr, &request, Ok(&format!("you sent {ONE}"))).await;
+            assert!(got.good().starts_with("you sent "), "{front:?}: {got:?}");
+            done(vcr).await;
+        }
+        let text = rig.cassette().text;
+        assert!(!text.contains(ONE) && !text.contains(TWO), "{front:?}:\n{text}");
+    }
+}

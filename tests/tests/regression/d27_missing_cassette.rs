@@ -58,3 +58,17 @@ async fn auto_records_once_and_with_ci_set_never() {
     assert_eq!(upstream.count(), 1, "once recorded it is replayed");
     assert_eq!(rig.cassette().call().text(), "live");
 }
+
+#[tokio::test]
+async fn no_file_on_every_front() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let vcr = rig.replay();
+        let got = front.ask(&vcr, "hi", "live").await;
+        for part in ["fixture_rig_case.json", "VCR_MODE=record"] {
+            assert!(got.refused().contains(part), "{front:?}: {got:?}");
+        }
+        assert_eq!(complaint(vcr).await.kind(), ErrorKind::CassetteMissing);
+        assert_eq!(rig.files(), Vec::<String>::new(), "{front:?}");
+    }
+}

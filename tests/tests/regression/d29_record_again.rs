@@ -107,3 +107,26 @@ async fn live_reads_and_writes_nothing() {
 fn modified(rig: &Rig) -> std::time::SystemTime {
     std::fs::metadata(rig.path()).unwrap().modified().unwrap()
 }
+
+#[tokio::test]
+async fn the_second_recording_wins_and_replay_never_writes_on_every_front() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        for text in ["old", "new"] {
+            let vcr = rig.record();
+            front.ask(&vcr, "hi", text).await;
+            done(vcr).await;
+        }
+        let before = (rig.files(), rig.cassette().text, modified(&rig));
+        let vcr = rig.replay();
+        let got = front.ask(&vcr, "hi", "live").await;
+        assert_eq!((got.good(), got.live), ("new", false), "{front:?}");
+        done(vcr).await;
+        assert_eq!(
+            (rig.files(), rig.cassette().text, modified(&rig)),
+            before,
+            "{front:?}"
+        );
+        assert_eq!(rig.cassette().takes(), 2);
+    }
+}

@@ -42,3 +42,23 @@ async fn a_scenario_may_allow_it() {
     chat(&vcr, &question("one")).await;
     done(vcr).await;
 }
+
+#[tokio::test]
+async fn the_one_that_is_left_is_named_on_every_front() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = vcr_tests::rig::Rig::new();
+        let vcr = rig.record();
+        for prompt in ["one", "two", "three"] {
+            front.ask(&vcr, prompt, prompt).await;
+        }
+        done(vcr).await;
+        let vcr = rig.replay();
+        for prompt in ["one", "two"] {
+            assert_eq!(front.ask(&vcr, prompt, "live").await.good(), prompt);
+        }
+        let error = complaint(vcr).await;
+        assert_eq!(error.kind(), ErrorKind::Verdict, "{front:?}");
+        assert!(error.message().contains("\"three\""), "{front:?}: {error}");
+        assert!(!error.message().contains("\"two\""), "{front:?}: {error}");
+    }
+}

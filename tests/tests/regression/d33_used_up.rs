@@ -36,3 +36,21 @@ async fn a_call_that_waits_for_an_earlier_one_is_a_third_finding() {
     );
     complaint(vcr).await;
 }
+
+#[tokio::test]
+async fn every_front_says_that_the_equal_call_is_used() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let vcr = rig.record();
+        front.ask(&vcr, "hi", "ok").await;
+        vcr_tests::rig::done(vcr).await;
+        let vcr = rig.replay();
+        assert_eq!(front.ask(&vcr, "hi", "live").await.good(), "ok");
+        let got = front.ask(&vcr, "hi", "live").await;
+        assert!(
+            got.refused().contains("call 1 answered request 1"),
+            "{front:?}: {got:?}"
+        );
+        complaint(vcr).await;
+    }
+}

@@ -41,3 +41,20 @@ async fn new_keeps_what_matches_and_records_the_rest_as_a_new_take() {
     assert_eq!(chat(&vcr, &question("more")).await.text(), "fresh");
     done(vcr).await;
 }
+
+#[tokio::test]
+async fn a_recording_that_is_given_up_goes_beside_the_old_cassette_on_every_front() {
+    for front in vcr_tests::rig::Front::ALL {
+        let rig = Rig::new();
+        let vcr = rig.record();
+        front.ask(&vcr, "hi", "good").await;
+        done(vcr).await;
+        let before = rig.cassette().text;
+        let vcr = rig.record();
+        front.ask(&vcr, "hi", "half").await;
+        let report = vcr.abandon().await.unwrap();
+        assert_eq!(rig.cassette().text, before, "{front:?}");
+        let aside = std::fs::read_to_string(&report.set_aside[0]).unwrap();
+        assert!(aside.contains("half"), "{front:?}: {aside}");
+    }
+}

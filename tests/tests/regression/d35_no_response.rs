@@ -118,3 +118,29 @@ async fn in_process() {
     assert_eq!(client.unary("three").await.text(), "end");
     done(vcr).await;
 }
+
+#[tokio::test]
+async fn an_intercepted_call_that_failed_fails_the_same_way() {
+    let rig = Rig::new();
+    for mode in [vcr_runtime::Mode::Record, vcr_runtime::Mode::Replay] {
+        let vcr = rig.builder(mode).open().unwrap();
+        let answer: Result<u8, _> = vcr
+            .intercept("q", || async {
+                Err(std::io::Error::new(
+                    std::io::ErrorKind::TimedOut,
+                    "no bytes for a while",
+                ))
+            })
+            .await;
+        match (mode, answer.unwrap_err()) {
+            (vcr_runtime::Mode::Record, vcr_runtime::InterceptError::Live(error)) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+            }
+            (vcr_runtime::Mode::Replay, vcr_runtime::InterceptError::Replayed(failure)) => {
+                assert!(failure.to_string().contains("no bytes for a while"), "{failure}");
+            }
+            (mode, error) => panic!("{mode:?}: {error:?}"),
+        }
+        done(vcr).await;
+    }
+}

@@ -40,6 +40,9 @@ async fn names_that_are_no_file_names() {
         "trailing.",
         "a\nb",
         "a\0b",
+        "case.new",
+        "case.Interrupted",
+        "case.interrupted-2",
         &long,
     ] {
         let error = refused(named(&rig, name)).await;
@@ -83,6 +86,7 @@ async fn other_parts_of_the_name_are_checked_too() {
         base().invoker("a/b"),
         base().filename("../x.json"),
         base().filename("/x"),
+        base().filename("mine.new.json"),
     ] {
         assert_eq!(refused(builder).await.kind(), ErrorKind::Identity);
     }

@@ -110,3 +110,33 @@ async fn a_timeout_under_a_paused_clock_sees_the_recorded_time() {
     assert_eq!(answer.unwrap().text(), "Hello");
     done(vcr).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_intercepted_call_takes_its_recorded_time_and_none_at_top_speed() {
+    let rig = Rig::new();
+    let ask = |vcr: vcr_runtime::Vcr| async move {
+        let start = tokio::time::Instant::now();
+        let answer: u8 = vcr
+            .intercept("q", || async { Ok::<_, std::io::Error>(7) })
+            .await
+            .unwrap();
+        assert_eq!(answer, 7);
+        done(vcr).await;
+        start.elapsed().as_millis()
+    };
+    ask(rig.record()).await;
+    // As if it had taken 800 milliseconds.
+    let mut cassette = rig.cassette().value;
+    let id = cassette["latest_trace_id"].as_str().unwrap().to_owned();
+    cassette["traces"][&id]["network_metrics"]["total_duration_ms"] = 800.0.into();
+    std::fs::write(rig.path(), cassette.to_string()).unwrap();
+    for (speed, chaos, expected) in [
+        (Speed::Max, Chaos::None, 0),
+        (Speed::Real, Chaos::None, 800),
+        (Speed::Factor(4.0), Chaos::None, 200),
+        (Speed::Max, Chaos::Fixed(Duration::from_millis(500)), 500),
+    ] {
+        let vcr = rig.builder(vcr_runtime::Mode::Replay).speed(speed).chaos(chaos);
+        assert_eq!(ask(vcr.open().unwrap()).await, expected, "{speed:?} {chaos:?}");
+    }
+}

@@ -33,6 +33,7 @@ mod d33_used_up;
 mod d34_failing_recording;
 mod d35_no_response;
 mod d37_broken_files;
+mod d37_interrupted_save;
 mod d38_names;
 mod d39_cases;
 mod d44_escapes;

@@ -190,6 +190,8 @@ fn names() {
         (r#"scenario = "why?""#, r#""why?""#, r#"`scenario` cannot name a file: `?` cannot stand in a file name everywhere; write `scenario = "why"`"#),
         (r#"scenario = "CON""#, r#""CON""#, r#"`scenario` cannot name a file: Windows reserves it for a device; write `scenario = "CON_"`"#),
         (r#"scenario = "lpt1.txt""#, r#""lpt1.txt""#, r#"`scenario` cannot name a file: Windows reserves it for a device; write `scenario = "lpt1_.txt"`"#),
+        (r#"scenario = "a.new""#, r#""a.new""#, r#"`scenario` cannot name a file: a recording keeps a file of that name beside another cassette; write `scenario = "a_new"`"#),
+        (r#"filename = "a.interrupted-2.json""#, r#""a.interrupted-2.json""#, r#"`filename` cannot name a file: a recording keeps a file of that name beside another cassette; write `filename = "a_interrupted-2.json"`"#),
         (r#"scenario = "end.""#, r#""end.""#, r#"`scenario` cannot name a file: it begins or ends with a space, or ends with a dot, which Windows drops; write `scenario = "end"`"#),
         (r#"scenario = "end ""#, r#""end ""#, r#"`scenario` cannot name a file: it begins or ends with a space, or ends with a dot, which Windows drops; write `scenario = "end"`"#),
         (r#"scenario = " start""#, r#"" start""#, r#"`scenario` cannot name a file: it begins or ends with a space, or ends with a dot, which Windows drops; write `scenario = "start"`"#),

@@ -175,6 +175,7 @@ fn the_tests_own_failure_comes_first_and_leftovers_take_one_line() {
         report: crate::session::Report::default(),
         failure,
         line: None,
+        remarks: 0,
     };
     let error = |kind| {
         Error::new(

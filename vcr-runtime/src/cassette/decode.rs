@@ -71,6 +71,7 @@ impl CallParts {
             "protocol" => self.protocol = optional(parser, string)?,
             "request_hash" => self.hash = optional(parser, string)?,
             "started_ms" => call.started_us = optional(parser, micros)?,
+            "ended_ms" => call.over_us = optional(parser, micros)?,
             "http" => call.http = optional(parser, http_of)?,
             "network_metrics" => call.metrics = optional(parser, metrics_of)?,
             "response_timeline" => call.frames = optional(parser, frames_of)?.unwrap_or_default(),
@@ -392,7 +393,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_written_again() {
-        let text = r#"{"trace_id":"t","protocol":"openai-chat","request_hash":"sha256:00","started_ms":0.25,"request_context":{"model":"m","provider":"p","messages":[{"role":"user","content":"hi"}],"parameters":{"temperature":null,"max_tokens":16,"stream":true,"seed":9007199254740993}},"http":{"status":200,"headers":[["content-type","text/event-stream"]]},"network_metrics":{"ttfb_ms":40.0,"total_duration_ms":190.001},"response_timeline":[{"delta_ms":40.0,"chunk":"Hel","reasoning":"r","reasoning_signature":"s","refusal":"no"},{"delta_ms":0.0,"chunk":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"z\""}}],"choice":1,"finish_reason":"tool_calls","native_finish_reason":"tool_use","native":{"x":1.50}}],"exception_boundary":{"occurred":true,"kind":"truncated","error_type":"E","message":"m","status":200,"code":"c"},"usage":{"prompt_tokens":1,"completion_tokens":3,"total_tokens":4,"details":{"cost":1.0e-07}},"template":{"id":"x"},"raw_payload":{"transcript":[{"offset_ms":1.0,"text":"a\u0000"},{"offset_ms":2.0,"base64":"//uQZAA="}]},"note":"n"}"#;
+        let text = r#"{"trace_id":"t","protocol":"openai-chat","request_hash":"sha256:00","started_ms":0.25,"ended_ms":7.5,"request_context":{"model":"m","provider":"p","messages":[{"role":"user","content":"hi"}],"parameters":{"temperature":null,"max_tokens":16,"stream":true,"seed":9007199254740993}},"http":{"status":200,"headers":[["content-type","text/event-stream"]]},"network_metrics":{"ttfb_ms":40.0,"total_duration_ms":190.001},"response_timeline":[{"delta_ms":40.0,"chunk":"Hel","reasoning":"r","reasoning_signature":"s","refusal":"no"},{"delta_ms":0.0,"chunk":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"z\""}}],"choice":1,"finish_reason":"tool_calls","native_finish_reason":"tool_use","native":{"x":1.50}}],"exception_boundary":{"occurred":true,"kind":"truncated","error_type":"E","message":"m","status":200,"code":"c"},"usage":{"prompt_tokens":1,"completion_tokens":3,"total_tokens":4,"details":{"cost":1.0e-07}},"template":{"id":"x"},"raw_payload":{"transcript":[{"offset_ms":1.0,"text":"a\u0000"},{"offset_ms":2.0,"base64":"//uQZAA="}]},"note":"n"}"#;
         let document = parse(text).unwrap();
         let take = take_of("t", &mut parser(text)).unwrap().take;
         assert_eq!(compact(&take_document(&take)), compact(&document));

@@ -35,6 +35,9 @@ pub(crate) fn call_members(call: &Call) -> Object {
     if let Some(started) = call.started_us {
         members.push("started_ms", Number::from_micros_as_ms(started));
     }
+    if let Some(over) = call.over_us {
+        members.push("ended_ms", Number::from_micros_as_ms(over));
+    }
     let mut context = Object::new();
     if let Some(model) = &request.model {
         context.push("model", model.as_str());

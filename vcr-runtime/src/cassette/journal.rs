@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::decode::call_of;
 use super::encode::call_members;
 use super::file::parser;
+use super::save::sweep;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact, parse};
 use crate::model::{Call, Take};
@@ -17,6 +18,8 @@ use crate::model::{Call, Take};
 pub(crate) struct Journal {
     path: PathBuf,
     file: File,
+    /// The length of all whole lines.
+    length: u64,
 }
 
 impl Journal {
@@ -62,12 +65,16 @@ impl Journal {
                 // The recording that held it has just finished and removed it: start over with a new file.
                 continue;
             }
-            let mut text = String::new();
-            let left = match file.read_to_string(&mut text) {
-                Ok(_) => interrupted(&text),
-                Err(error) => return Err(io(&error)),
+            // Whoever saves this cassette holds its journal.
+            sweep(cassette);
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(|error| io(&error))?;
+            let journal = Self {
+                path,
+                file,
+                length: bytes.len() as u64,
             };
-            return Ok((Self { path, file }, left));
+            return Ok((journal, interrupted(&bytes)));
         }
     }
 
@@ -77,6 +84,7 @@ impl Journal {
             .set_len(0)
             .and_then(|()| self.file.seek(SeekFrom::Start(0)))
             .map_err(|error| Error::io("empty the journal", &self.path, &error))?;
+        self.length = 0;
         self.line(&format!("{{\"trace_id\":\"{trace_id}\"}}\n"))
     }
 
@@ -87,15 +95,29 @@ impl Journal {
         line
     }
 
-    /// Appends an [`entry`](Self::entry); it is in the page cache when this returns.
+    /// Where it lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends an [`entry`](Self::entry); it is in the page cache when this returns. An entry that does not fit is taken out
+    /// again, so that others may follow.
     pub(crate) fn append(&mut self, entry: &str) -> Result<()> {
         self.line(entry)
     }
 
     fn line(&mut self, line: &str) -> Result<()> {
-        self.file
-            .write_all(line.as_bytes())
-            .map_err(|error| Error::io("write the journal", &self.path, &error))
+        match self.file.write_all(line.as_bytes()) {
+            Ok(()) => {
+                self.length += line.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                // Should this fail too, the half line hides what comes behind it, and what stands before it is safe.
+                let _ = self.file.set_len(self.length);
+                Err(Error::io("write the journal", &self.path, &error))
+            }
+        }
     }
 
     /// Removes the journal: its calls stand in a cassette now.
@@ -140,7 +162,9 @@ fn is_still_there(file: &File, path: &Path) -> bool {
 }
 
 /// The calls of an interrupted recording; a last line that was cut is the call in flight and is dropped.
-fn interrupted(text: &str) -> Option<Take> {
+fn interrupted(bytes: &[u8]) -> Option<Take> {
+    // The cut may go through a character, too.
+    let text = String::from_utf8_lossy(bytes);
     let mut lines = text.lines();
     let head = parse(lines.next()?).ok()?;
     let trace_id = head.get("trace_id")?.as_str()?.to_owned();
@@ -181,6 +205,8 @@ mod tests {
         journal.append(&Journal::entry(&later)).unwrap();
         journal.append(&Journal::entry(&call("x"))).unwrap();
         journal.line("{\"request_context\":{\"mod").unwrap();
+        // Cut inside a character.
+        journal.file.write_all(b"\xc3").unwrap();
         drop(journal);
         // Until a new take begins nothing is lost, however often it is opened.
         drop(Journal::open(&cassette).unwrap());

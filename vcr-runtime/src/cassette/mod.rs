@@ -23,6 +23,6 @@ pub(crate) use journal::Journal;
 pub(crate) use layout::take as take_text;
 #[cfg(feature = "harness")]
 pub(crate) use save::replace;
-pub(crate) use save::{Head, Saved, save, side_path};
+pub(crate) use save::{Head, Saved, interrupted_path, save, side_path};
 pub use summary::{CallSummary, Summary, summary};
 pub(crate) use whole::Whole;

@@ -41,6 +41,7 @@ fn comparable_call(call: &Call, ids: &mut Ids) -> Json {
     }
     let mut plain = call.clone();
     plain.started_us = None;
+    plain.over_us = None;
     plain.metrics = None;
     Arc::make_mut(&mut plain.request).hash = None;
     plain.frames = joined(&call.frames).into();

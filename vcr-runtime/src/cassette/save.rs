@@ -1,5 +1,6 @@
 //! Writing a cassette: merge into the ring, render, scan, then replace the file in one step.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,17 @@ pub(crate) fn side_path(cassette: &Path) -> PathBuf {
     cassette.with_extension("new.json")
 }
 
+/// A free place for what an interrupted recording left: `a.interrupted.json`, else `a.interrupted-2.json` and so on. Each
+/// was paid for, so that none takes the place of another.
+pub(crate) fn interrupted_path(cassette: &Path) -> PathBuf {
+    let first = cassette.with_extension("interrupted.json");
+    let more = (2_u32..).map(|number| cassette.with_extension(format!("interrupted-{number}.json")));
+    std::iter::once(first.clone())
+        .chain(more)
+        .find(|path| !path.exists() && !path.is_symlink())
+        .unwrap_or(first)
+}
+
 /// Merges `take` into the ring that `cassette` holds and writes the result to `target` (the cassette itself, or its side
 /// file, so that adopting is a rename). `scan` sees the final text and refuses it by returning what it found.
 ///
@@ -78,7 +90,7 @@ pub(crate) fn save(
         )
         .at(target));
     }
-    replace(target, &merged)?;
+    replace(cassette, target, &merged)?;
     Ok(Saved::Written)
 }
 
@@ -166,13 +178,51 @@ fn merge(cassette: &Path, outline: Outline<'_>, head: Head<'_>, take: &Take) -> 
     Ok(layout::file(&Json::Object(document)))
 }
 
-/// Old or new, never half: a temporary file in the same directory, synced, then renamed.
-pub(crate) fn replace(target: &Path, text: &str) -> Result<()> {
+/// How the names of the temporary files of a cassette begin: nobody takes them for a cassette, and each knows its own.
+fn temporary_prefix(cassette: &Path) -> OsString {
+    let mut prefix = OsString::from(".vcr-");
+    prefix.push(cassette.file_name().unwrap_or_default());
+    prefix.push(".");
+    prefix
+}
+
+/// How they end.
+const TEMPORARY: &str = ".tmp";
+/// The random letters and digits in between.
+const RANDOM: usize = 8;
+
+/// Removes the temporary files of saves that were killed half-way. What cannot be removed does no harm.
+///
+/// The caller holds the cassette's journal, so that no save of it is under way.
+pub(super) fn sweep(cassette: &Path) {
+    let Some(entries) = cassette
+        .parent()
+        .and_then(|directory| fs::read_dir(directory).ok())
+    else {
+        return;
+    };
+    let prefix = temporary_prefix(cassette);
+    let is_own = |name: &OsStr| {
+        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+        rest.and_then(|rest| rest.strip_suffix(TEMPORARY.as_bytes()))
+            .is_some_and(|random| random.len() == RANDOM && random.iter().all(u8::is_ascii_alphanumeric))
+    };
+    for entry in entries.flatten() {
+        if is_own(&entry.file_name()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Old or new, never half: a temporary file in the same directory, synced, then renamed. `target` is `cassette`, or a file
+/// beside it.
+pub(crate) fn replace(cassette: &Path, target: &Path, text: &str) -> Result<()> {
     let directory = target.parent().unwrap_or(Path::new("."));
+    let prefix = temporary_prefix(cassette);
     let write = || -> std::io::Result<()> {
         fs::create_dir_all(directory)?;
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".vcr-").suffix(".tmp");
+        builder.prefix(&prefix).suffix(TEMPORARY).rand_bytes(RANDOM);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -306,6 +356,52 @@ mod tests {
             let frame = format!("\n        {{\"delta_ms\": 0.0, \"chunk\": \"{chunk}\"}}\n");
             assert!(text.contains(&frame), "{text}");
         }
+    }
+
+    #[test]
+    fn a_sweep_takes_its_own_temporary_files_and_no_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        let own = [".vcr-a.json.AbCd1234.tmp", ".vcr-a.json.00000000.tmp"];
+        let others = [
+            "a.json",
+            "a.new.json",
+            ".vcr-a.json.b.json.AbCd1234.tmp",
+            ".vcr-b.json.AbCd1234.tmp",
+            ".vcr-a.json.AbCd123.tmp",
+            ".vcr-a.json.AbCd1234.json",
+        ];
+        for name in own.iter().chain(&others) {
+            fs::write(directory.path().join(name), "{").unwrap();
+        }
+        sweep(&path);
+        let mut left: Vec<String> = fs::read_dir(directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        let mut expected = others.map(str::to_owned);
+        expected.sort();
+        assert_eq!(left, expected);
+    }
+
+    #[test]
+    fn a_save_that_fails_leaves_the_old_file_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        record(&path, &take("1", "x")).unwrap();
+        let before = fs::read(&path).unwrap();
+        // The last step fails: a directory stands where the file would go.
+        let target = directory.path().join("a.new.json");
+        fs::create_dir_all(target.join("full")).unwrap();
+        let head = Head {
+            scenario: "s",
+            test: None,
+        };
+        let error = save(&path, &target, head, &take("2", "y"), &|_| None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "{error}");
     }
 
     #[test]

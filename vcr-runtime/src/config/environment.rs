@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 
 use once_cell::sync::OnceCell;
 
@@ -25,6 +27,8 @@ fn before_main() {
 #[derive(Clone, Default)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
+    /// Those whose values are no Unicode, as they are; `variables` has a likeness of them.
+    odd: BTreeMap<String, OsString>,
     layer: Layer,
 }
 
@@ -36,24 +40,48 @@ impl Environment {
 
     fn capture() -> Self {
         // `vars` would panic on names and values that are no Unicode.
-        Self::from_pairs(std::env::vars_os().map(|(name, value)| {
-            (
-                name.to_string_lossy().into_owned(),
-                value.to_string_lossy().into_owned(),
-            )
-        }))
+        Self::from_os_pairs(std::env::vars_os())
+    }
+
+    /// An environment of any bytes.
+    pub(crate) fn from_os_pairs(pairs: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let mut odd = BTreeMap::new();
+        let mut variables = BTreeMap::new();
+        for (name, value) in pairs {
+            let name = name.to_string_lossy().into_owned();
+            variables.insert(name.clone(), value.to_string_lossy().into_owned());
+            if value.to_str().is_none() {
+                odd.insert(name, value);
+            }
+        }
+        Self::new(variables, odd)
+    }
+
+    fn new(variables: BTreeMap<String, String>, odd: BTreeMap<String, OsString>) -> Self {
+        let layer = Layer::environment(&variables, &odd);
+        Self {
+            variables,
+            odd,
+            layer,
+        }
+    }
+
+    /// Where the package is now, as cargo says; otherwise where it was compiled.
+    pub(crate) fn manifest_dir<'a>(&'a self, compiled: &'a str) -> &'a Path {
+        const NAME: &str = "CARGO_MANIFEST_DIR";
+        match self.odd.get(NAME) {
+            Some(odd) => Path::new(odd),
+            None => Path::new(self.get(NAME).unwrap_or(compiled)),
+        }
     }
 
     /// An environment of one's own.
+    #[cfg(test)]
     pub(crate) fn from_pairs<N: Into<String>, V: Into<String>>(
         pairs: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
-        let variables: BTreeMap<String, String> = pairs
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect();
-        let layer = Layer::environment(&variables);
-        Self { variables, layer }
+        let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Self::new(pairs.collect(), BTreeMap::new())
     }
 
     /// The value of a variable; one that is empty says nothing.

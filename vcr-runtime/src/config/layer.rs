@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::nearest::hint;
 use crate::json::{Json, Object, compact};
@@ -33,6 +34,15 @@ pub(crate) enum Key {
     Idle,
     Grace,
     BodyLimit,
+}
+
+#[cfg(test)]
+impl Key {
+    /// Those of a session, as opposed to those of a daemon.
+    pub(super) fn of_sessions() -> impl Iterator<Item = Self> {
+        let rows = NAMES.iter().filter(|names| !names.file.starts_with("serve."));
+        rows.map(|names| names.key)
+    }
 }
 
 /// How a setting is called in each place; empty where it cannot stand.
@@ -147,6 +157,8 @@ pub(super) struct Entry {
     pub(super) key: Key,
     name: String,
     pub(super) text: String,
+    /// A path as it is; its text may be a likeness of it.
+    pub(super) path: Option<PathBuf>,
     line: usize,
 }
 
@@ -171,15 +183,23 @@ impl Layer {
             key,
             name: name.into(),
             text: text.into(),
+            path: None,
             line,
         });
     }
 
-    pub(super) fn environment(variables: &BTreeMap<String, String>) -> Self {
+    /// `odd` has the variables whose values are no Unicode, as they are.
+    pub(super) fn environment(
+        variables: &BTreeMap<String, String>,
+        odd: &BTreeMap<String, OsString>,
+    ) -> Self {
         let mut layer = Self::new(Origin::Environment);
         for names in &NAMES {
             if let Some(text) = variables.get(names.variable) {
                 layer.add(names.key, names.variable, text, 0);
+                if let (Some(path), Some(entry)) = (odd.get(names.variable), layer.entries.last_mut()) {
+                    entry.path = Some(PathBuf::from(path));
+                }
             }
         }
         layer
@@ -234,6 +254,14 @@ impl Layer {
             named.into_iter().find(|name| !name.is_empty()).unwrap_or("")
         });
         self.add(key, name, value.to_string(), 0);
+    }
+
+    /// Sets a path, whatever its bytes.
+    pub(crate) fn set_path(&mut self, key: Key, path: &Path) {
+        self.set(key, path.display());
+        if let Some(entry) = self.entries.last_mut() {
+            entry.path = Some(path.to_owned());
+        }
     }
 
     pub(super) fn file(path: PathBuf) -> Self {

@@ -5,8 +5,19 @@ use crate::error::Result;
 /// Settings of a cassette that is opened without the attribute, for [`use_cassette`](crate::use_cassette).
 ///
 /// [`mode`](Self::mode) holds as it stands here. Every other field that is left at its default gives way to the
-/// environment and to `vcr.toml`. New fields may come: end a literal with `..Config::default()`.
+/// environment and to `vcr.toml`.
+///
+/// ```
+/// use vcr_runtime::{Config, Matching, Mode};
+///
+/// let config = Config::new(Mode::Replay)
+///     .with_scenario("greeting")
+///     .with_matching(Matching::Keyed);
+/// assert_eq!(config.scenario.as_deref(), Some("greeting"));
+/// # let _: fn() -> vcr_runtime::Result<Config> = Config::from_env;
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Config {
     /// What to do with a call; by default pass it through.
     pub mode: Mode,
@@ -30,12 +41,22 @@ pub struct Config {
     pub invoker: Option<String>,
     /// The cassette's file name, instead of the one made from invoker and scenario.
     pub filename: Option<String>,
+    /// What answers instead of the cassette; see [`VcrBuilder::source`](crate::VcrBuilder::source).
+    pub source: Option<String>,
     /// JSON pointers into the request that matching leaves out.
     pub ignore: Vec<String>,
     /// Whether recorded calls may stay unused.
     pub allow_unused: bool,
     /// Whether reports leave out hashes, differences and payloads.
     pub private: bool,
+    /// Whether replay at top speed answers a recorded `retry-after` with 0, so that a client's own retry takes no time.
+    pub cut_retry_after: bool,
+    /// Whether a recording keeps a refusal (429, 5xx) that is followed by a success of the same request.
+    pub keep_transient: bool,
+    /// Whether a recording of one protocol answers requests of another; see [`VcrBuilder::cross`](crate::VcrBuilder::cross).
+    pub cross: bool,
+    /// Whether calls that were answered may be asked for again; see [`VcrBuilder::repeat`](crate::VcrBuilder::repeat).
+    pub repeat: bool,
 }
 
 impl Default for Config {
@@ -52,14 +73,83 @@ impl Default for Config {
             scenario: None,
             invoker: None,
             filename: None,
+            source: None,
             ignore: Vec::new(),
             allow_unused: false,
             private: false,
+            cut_retry_after: false,
+            keep_transient: true,
+            cross: false,
+            repeat: false,
         }
     }
 }
 
+/// One setter a field, so that settings may come without breaking anybody.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($field:ident: $kind:ty) = $value:expr;)*) => {
+        impl Config {
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $name(mut self, $field: $kind) -> Self {
+                self.$field = $value;
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// How fast to replay.
+    with_speed(speed: Speed) = speed;
+    /// Latency that replay adds.
+    with_chaos(chaos_latency_ms: Chaos) = chaos_latency_ms;
+    /// The seed of a [`Chaos::Jitter`].
+    with_chaos_seed(chaos_seed: u64) = Some(chaos_seed);
+    /// Coalescing window of recorded streams in milliseconds; 0 keeps every chunk.
+    with_tick_ms(record_tick_ms: f64) = record_tick_ms;
+    /// Whether to keep the provider's own bytes.
+    with_include_raw(include_raw_payload: IncludeRaw) = include_raw_payload;
+    /// Which recorded call answers a request.
+    with_matching(matching: Matching) = matching;
+    /// The scenario, which names the cassette.
+    with_scenario(scenario: impl Into<String>) = Some(scenario.into());
+    /// Who runs it; by default the package.
+    with_invoker(invoker: impl Into<String>) = Some(invoker.into());
+    /// The cassette's file name, instead of the one made from invoker and scenario.
+    with_filename(filename: impl Into<String>) = Some(filename.into());
+    /// What answers instead of the cassette, such as `frozen:answers.jsonl`.
+    with_source(source: impl Into<String>) = Some(source.into());
+    /// Takes to replay instead of the latest: `trace` or `scenario:trace`.
+    with_target_traces(target_traces: impl IntoIterator<Item = impl Into<String>>) =
+        target_traces.into_iter().map(Into::into).collect();
+    /// JSON pointers into the request that matching leaves out.
+    with_ignore(ignore: impl IntoIterator<Item = impl Into<String>>) =
+        ignore.into_iter().map(Into::into).collect();
+    /// Whether recorded calls may stay unused.
+    with_allow_unused(allow_unused: bool) = allow_unused;
+    /// Whether reports leave out hashes, differences and payloads.
+    with_private(private: bool) = private;
+    /// Whether replay at top speed answers a recorded `retry-after` with 0.
+    with_cut_retry_after(cut_retry_after: bool) = cut_retry_after;
+    /// Whether a recording keeps a refusal that is followed by a success of the same request.
+    with_keep_transient(keep_transient: bool) = keep_transient;
+    /// Whether a recording of one protocol answers requests of another.
+    with_cross(cross: bool) = cross;
+    /// Whether calls that were answered may be asked for again.
+    with_repeat(repeat: bool) = repeat;
+}
+
 impl Config {
+    /// The defaults in a mode.
+    #[must_use]
+    pub fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            ..Self::default()
+        }
+    }
+
     /// The `VCR_*` variables as they were when the process started, for a test: without `VCR_MODE`, replay.
     ///
     /// # Errors
@@ -85,6 +175,7 @@ impl Config {
                 .collect(),
             include_raw_payload: settings.include_raw,
             matching: settings.matching,
+            repeat: settings.repeat,
             ..Self::default()
         })
     }
@@ -120,6 +211,7 @@ impl Config {
             (Key::Scenario, &self.scenario),
             (Key::Invoker, &self.invoker),
             (Key::Filename, &self.filename),
+            (Key::Source, &self.source),
         ] {
             if let Some(text) = text {
                 layer.set(key, text);
@@ -127,6 +219,18 @@ impl Config {
         }
         if let Some(seed) = self.chaos_seed {
             layer.set(Key::ChaosSeed, seed);
+        }
+        if self.cut_retry_after != default.cut_retry_after {
+            layer.set(Key::RetryAfter, "cut");
+        }
+        if self.keep_transient != default.keep_transient {
+            layer.set(Key::KeepTransient, self.keep_transient);
+        }
+        if self.cross != default.cross {
+            layer.set(Key::Cross, self.cross);
+        }
+        if self.repeat != default.repeat {
+            layer.set(Key::Repeat, self.repeat);
         }
         layer.set(Key::AllowUnused, self.allow_unused);
         layer.set(Key::Private, self.private);
@@ -179,6 +283,41 @@ mod tests {
             Config::from_environment(&Environment::default()).unwrap().mode,
             Mode::Replay
         );
+    }
+
+    /// Every key of `vcr.toml` and of the builder can be said here: the table is the one that the others read.
+    #[test]
+    fn each_setter_reaches_the_settings() {
+        let config = Config::new(Mode::Record)
+            .with_speed(Speed::Real)
+            .with_chaos(Chaos::Fixed(Duration::from_millis(5)))
+            .with_chaos_seed(7)
+            .with_tick_ms(20.0)
+            .with_include_raw(IncludeRaw::Never)
+            .with_matching(Matching::Keyed)
+            .with_scenario("s")
+            .with_invoker("i")
+            .with_filename("f")
+            .with_source("frozen:a.jsonl")
+            .with_target_traces(["a:b"])
+            .with_ignore(["/x"])
+            .with_allow_unused(true)
+            .with_private(true)
+            .with_cut_retry_after(true)
+            .with_keep_transient(false)
+            .with_cross(true)
+            .with_repeat(true);
+        let layer = config.layer();
+        for key in Key::of_sessions().filter(|key| *key != Key::FixtureDir) {
+            assert!(
+                layer.entries.iter().any(|entry| entry.key == key),
+                "{key:?} cannot be set"
+            );
+        }
+        let project = ProjectFile::default();
+        let settings = Settings::resolve(&[&layer], &Environment::default(), &project, Mode::Live).unwrap();
+        assert!(settings.cut_retry_after && !settings.keep_transient && settings.cross);
+        assert_eq!((settings.chaos_seed, settings.tick_us), (Some(7), 20_000));
     }
 
     #[test]

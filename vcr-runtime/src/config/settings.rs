@@ -77,7 +77,7 @@ impl Settings {
             include_raw: resolver.value(Key::IncludeRaw).unwrap_or_default(),
             matching: resolver.value(Key::Matching).unwrap_or_default(),
             ignore: resolver.list(Key::Ignore),
-            fixture_dir: resolver.text(Key::FixtureDir).map(PathBuf::from),
+            fixture_dir: resolver.path(Key::FixtureDir),
             scenario: resolver.text(Key::Scenario),
             invoker: resolver.text(Key::Invoker),
             filename: resolver.text(Key::Filename),
@@ -200,11 +200,21 @@ impl<'a> Resolver<'a> {
     }
 
     pub(super) fn text(&mut self, key: Key) -> Option<String> {
+        self.named(key).map(|entry| entry.text.trim().to_owned())
+    }
+
+    fn path(&mut self, key: Key) -> Option<PathBuf> {
+        let entry = self.named(key)?;
+        let as_text = || PathBuf::from(entry.text.trim());
+        Some(entry.path.clone().unwrap_or_else(as_text))
+    }
+
+    /// The first entry that says something.
+    fn named(&mut self, key: Key) -> Option<&'a Entry> {
         let mut first = None;
         for (layer, entry) in self.entries(key) {
-            let text = entry.text.trim();
-            if !text.is_empty() {
-                first.get_or_insert_with(|| text.to_owned());
+            if !entry.text.trim().is_empty() {
+                first.get_or_insert(entry);
             } else if layer.is_explicit() {
                 // An empty variable is an unset one; an empty name in code is a mistake.
                 let refusal = Refusal {

@@ -49,10 +49,7 @@ pub(super) fn access(given: Option<&Arc<Session>>, control: &Object) -> Result<A
     let environment = Environment::process();
     let place = Place::at_run_time(environment);
     let metadata = Layer::metadata(control);
-    let manifest = environment
-        .get("CARGO_MANIFEST_DIR")
-        .unwrap_or(place.manifest_dir);
-    let project = ProjectFile::load(std::path::Path::new(manifest))?;
+    let project = ProjectFile::load(environment.manifest_dir(place.manifest_dir))?;
     let settings = Settings::resolve(&[&metadata], environment, &project, Mode::Live)?;
     if settings.effective_mode() == Mode::Live {
         return Ok(Access::Live);

@@ -61,9 +61,9 @@ impl VcrBuilder {
     }
 
     /// The directory of the cassettes; relative to the package's.
-    pub fn fixture_dir(self, directory: impl Into<PathBuf>) -> Self {
-        let directory: PathBuf = directory.into();
-        self.with(Key::FixtureDir, directory.display())
+    pub fn fixture_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.layer.set_path(Key::FixtureDir, &directory.into());
+        self
     }
 
     /// Fixes the mode instead of leaving it to `VCR_MODE`.
@@ -199,7 +199,7 @@ pub async fn use_cassette<F: Future>(
     future: F,
 ) -> Result<F::Output> {
     let mut layer = config.layer();
-    layer.set(Key::FixtureDir, directory.as_ref().display());
+    layer.set_path(Key::FixtureDir, directory.as_ref());
     let vcr = open(vec![layer], Mode::Live, None)?;
     let output = vcr.scope(future).await;
     vcr.finish().await?;

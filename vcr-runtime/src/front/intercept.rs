@@ -15,35 +15,23 @@ use crate::protocol::{self, Event, WireError};
 use crate::session::{CallRecorder, Ending, Evidence, Failure, Played, Session, Turn, Wired};
 
 /// Why an intercepted call has no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum InterceptError<E> {
     /// The call itself failed, live.
     Live(E),
     /// The call had failed when it was recorded; the class is the name of the error's type, the message its text.
     Replayed(Failure),
-    /// The recorder: a miss, no session, a cassette that cannot be read.
-    Vcr(VcrFault),
+    /// The recorder itself: a miss, no session, a broken cassette. It fails the test even when it is swallowed.
+    Vcr(Error),
 }
-
-/// An [`Error`](crate::Error) of the recorder inside an [`InterceptError`].
-#[derive(Clone, Debug)]
-pub struct VcrFault(pub Error);
-
-impl PartialEq for VcrFault {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.kind() == other.0.kind() && self.0.message() == other.0.message()
-    }
-}
-
-impl Eq for VcrFault {}
 
 impl<E: fmt::Display> fmt::Display for InterceptError<E> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Live(error) => error.fmt(formatter),
             Self::Replayed(failure) => failure.fmt(formatter),
-            Self::Vcr(VcrFault(error)) => error.fmt(formatter),
+            Self::Vcr(error) => error.fmt(formatter),
         }
     }
 }
@@ -53,14 +41,14 @@ impl<E: std::error::Error + 'static> std::error::Error for InterceptError<E> {
         match self {
             Self::Live(error) => Some(error),
             Self::Replayed(failure) => Some(failure),
-            Self::Vcr(VcrFault(error)) => Some(error),
+            Self::Vcr(error) => Some(error),
         }
     }
 }
 
 impl<E> From<Error> for InterceptError<E> {
     fn from(error: Error) -> Self {
-        Self::Vcr(VcrFault(error))
+        Self::Vcr(error)
     }
 }
 

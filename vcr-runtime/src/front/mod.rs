@@ -16,5 +16,5 @@ pub use builder::{VcrBuilder, use_cassette};
 pub use completion::{CallError, Client, Completion, CompletionStream, Delta, Reply, Request, Upstream};
 #[cfg(feature = "gateway")]
 pub use completion::{HttpUpstream, completion, completion_stream};
-pub use intercept::{InterceptError, VcrFault, intercept};
+pub use intercept::{InterceptError, intercept};
 pub use vcr::{InCassette, Vcr};

@@ -9,6 +9,6 @@ mod resolve;
 
 #[cfg(feature = "daemon")]
 pub(crate) use below::below;
-pub(crate) use place::Place;
+pub(crate) use place::{Place, is_same_test};
 pub(crate) use registry::Registry;
 pub(crate) use resolve::Identity;

@@ -24,6 +24,19 @@ pub(super) fn check(what: &str, name: &str) -> Result<()> {
     ))
 }
 
+/// The same for a name with which a cassette's file name ends, so that the file would be another cassette's side file.
+pub(super) fn check_end(what: &str, name: &str) -> Result<()> {
+    check(what, name)?;
+    if !is_beside(name) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Identity,
+        format!("the {what} `{name}` is that of a file which a recording keeps beside another cassette"),
+        format!("write `{}`", corrected(name)),
+    ))
+}
+
 /// Refuses a whole file name that is too long.
 pub(super) fn check_length(file_name: &str) -> Result<()> {
     if file_name.len() <= LONGEST {
@@ -60,6 +73,18 @@ fn problem(name: &str) -> Option<String> {
         return Some("begins or ends with a space or ends with a dot".to_owned());
     }
     is_reserved(name).then(|| "is a name that Windows reserves".to_owned())
+}
+
+/// `a.new`, `a.interrupted` and `a.interrupted-2` stand beside the cassette `a`; see `cassette`.
+fn is_beside(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let stem = name.strip_suffix(".json").unwrap_or(&name);
+    let Some((_, last)) = stem.rsplit_once('.') else {
+        return false;
+    };
+    let number = last.strip_prefix("interrupted-");
+    matches!(last, "new" | "interrupted")
+        || number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Separators, what Windows refuses, and characters that cannot be seen.
@@ -107,6 +132,11 @@ fn corrected(name: &str) -> String {
     let trimmed = out.trim_matches([' ', '.', '_']);
     if is_reserved(trimmed) {
         format!("{}_", trimmed.replace('.', "_"))
+    } else if is_beside(trimmed) {
+        let (stem, extension) = trimmed
+            .strip_suffix(".json")
+            .map_or((trimmed, ""), |stem| (stem, ".json"));
+        format!("{}{extension}", stem.replace('.', "_"))
     } else {
         trimmed.to_owned()
     }
@@ -158,6 +188,23 @@ mod tests {
     }
 
     #[test]
+    fn the_names_of_side_files_are_taken() {
+        for (name, corrected) in [
+            ("a.new", "a_new"),
+            ("a.b.New.json", "a_b_New.json"),
+            ("a.interrupted", "a_interrupted"),
+            ("a.interrupted-12.JSON", "a_interrupted-12_JSON"),
+        ] {
+            let error = check_end("filename", name).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Identity);
+            assert_eq!(error.advice(), format!("write `{corrected}`"), "{error}");
+            assert!(check_end("filename", corrected).is_ok());
+            // Something follows an invoker.
+            assert!(check("invoker", name).is_ok());
+        }
+    }
+
+    #[test]
     fn letters_of_every_script_are_fine() {
         for name in [
             "日本語",
@@ -168,8 +215,13 @@ mod tests {
             "CONsole",
             "COM10",
             ".hidden",
+            "new",
+            "a_new.json",
+            "a.newer",
+            "a.interrupted-x",
+            "a.journal",
         ] {
-            assert!(check("scenario", name).is_ok(), "{name}");
+            assert!(check_end("scenario", name).is_ok(), "{name}");
         }
         // 66 characters, 198 bytes.
         assert!(check("scenario", &"日".repeat(66)).is_ok());

@@ -9,17 +9,23 @@ pub(crate) struct Place<'a> {
     pub(crate) module_path: &'a str,
     /// The function's name; empty outside a test.
     pub(crate) function: &'a str,
+    /// The function as it was written, where rstest made this one of it for one of its `#[values]`.
+    pub(crate) made_of: Option<&'a str>,
     /// `CARGO_MANIFEST_DIR` at compile time.
     pub(crate) manifest_dir: &'a str,
 }
+
+/// The package where nothing names one: the seed's word.
+const UNKNOWN: &str = "unknown_invoker";
 
 impl<'a> Place<'a> {
     /// What can be known without the macro: the package whose test or program cargo is running.
     pub(crate) fn at_run_time(environment: &'a Environment) -> Self {
         Self {
-            package: environment.get("CARGO_PKG_NAME").unwrap_or("unknown_invoker"),
+            package: environment.get("CARGO_PKG_NAME").unwrap_or(UNKNOWN),
             module_path: "",
             function: "",
+            made_of: None,
             manifest_dir: ".",
         }
     }
@@ -34,10 +40,15 @@ impl<'a> Place<'a> {
             .join("::")
     }
 
-    /// The arguments with which `cargo test` runs this test alone; empty outside a test.
+    /// The arguments with which `cargo test` runs this test alone, wherever in its workspace; outside a test those for its
+    /// package.
     pub(crate) fn filter(&self) -> String {
+        let package = match self.package {
+            UNKNOWN => String::new(),
+            package => format!(" -p {package}"),
+        };
         if self.function.is_empty() {
-            return String::new();
+            return package;
         }
         // libtest's names lack the target, with which the module path begins.
         let inner = self.module_path.split_once("::").map_or("", |(_, inner)| inner);
@@ -46,7 +57,7 @@ impl<'a> Place<'a> {
         } else {
             format!("{inner}::{}", self.function)
         };
-        format!(" {name}")
+        format!("{package} {name}")
     }
 
     fn modules(&self) -> String {
@@ -86,11 +97,25 @@ impl<'a> Place<'a> {
     }
 
     /// rstest turns `#[case::oslo]` of `fn weather` into the function `weather::case_1_oslo`, and a case that is
-    /// multiplied by `#[values]` into functions of a module `weather::case_1_oslo`. test_case makes
-    /// `weather::test_case_1_oslo` of `#[test_case(.. ; "oslo")]`.
+    /// multiplied by `#[values]` into functions of a module `weather::case_1_oslo`. Values alone become functions such as
+    /// `weather::unit_2_kelvin`, and several of them modules and functions. test_case makes `weather::test_case_1_oslo` of
+    /// `#[test_case(.. ; "oslo")]`.
     fn case(&self) -> Option<Case> {
         let modules: Vec<&str> = self.module_path.split("::").map(plain).collect();
         let function = plain(self.function);
+        let written = self.made_of.and_then(|written| {
+            let at = modules.iter().rposition(|module| *module == written)?;
+            (at > 0).then_some((written, at))
+        });
+        if let Some((written, at)) = written {
+            let parts = modules[at + 1..].iter().chain([&function]);
+            let keys: Vec<String> = parts.map(|part| key_of(part)).collect();
+            return Some(Case {
+                made: modules[at..].join("::"),
+                function: written.to_owned(),
+                key: keys.join("_"),
+            });
+        }
         let (last, rest) = modules.split_last()?;
         if let Some(key) = case_key(function) {
             // Without a module around it the function was written by hand.
@@ -132,6 +157,38 @@ fn case_key(name: &str) -> Option<String> {
     }
 }
 
+/// The key of a case, or that of a value: `unit_2_kelvin` is `unit_kelvin`.
+fn key_of(part: &str) -> String {
+    case_key(part).unwrap_or_else(|| {
+        let number = part.match_indices('_').find_map(|(at, _)| {
+            let rest = &part[at + 1..];
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            (digits > 0 && rest[digits..].starts_with('_')).then_some((at, at + 1 + digits))
+        });
+        number.map_or_else(
+            || part.to_owned(),
+            |(start, end)| format!("{}{}", &part[..start], &part[end..]),
+        )
+    })
+}
+
+/// Whether two paths are those of one test, whose case may have moved to another place since. `made_of` is that of the test.
+pub(crate) fn is_same_test(one: &str, other: &str, made_of: Option<&str>) -> bool {
+    let unplaced = |path: &str| -> Vec<String> {
+        let parts: Vec<&str> = path.split("::").collect();
+        let written = made_of.and_then(|written| parts.iter().rposition(|part| *part == written));
+        let named = parts.iter().enumerate().map(|(index, part)| {
+            if written.is_some_and(|written| index > written) {
+                key_of(part)
+            } else {
+                case_key(part).unwrap_or_else(|| (*part).to_owned())
+            }
+        });
+        named.collect()
+    };
+    one == other || unplaced(one) == unplaced(other)
+}
+
 fn plain(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
@@ -145,6 +202,7 @@ mod tests {
             package: "my-agent",
             module_path,
             function,
+            made_of: None,
             manifest_dir: "/m",
         }
     }
@@ -210,6 +268,67 @@ mod tests {
             place("it::weather", "case_1_oslo").test_path(),
             "my_agent::it::weather::case_1_oslo"
         );
+    }
+
+    #[test]
+    fn a_value_is_named_by_what_it_is_and_not_by_its_position() {
+        for (module_path, function, scenario) in [
+            ("it::weather", "unit_2_kelvin", "weather_unit_kelvin"),
+            ("it::weather", "unit_02_kelvin", "weather_unit_kelvin"),
+            ("it::weather", "what_1___tea__", "weather_what___tea__"),
+            ("it::weather::x_1_5", "unit_2_k", "weather_x_5_unit_k"),
+            ("it::weather::case_1_oslo", "unit_2_k", "weather_oslo_unit_k"),
+            (
+                "it::weather::case_3::x_1_5",
+                "unit_2_k",
+                "weather_case_3_x_5_unit_k",
+            ),
+            ("weather::weather", "unit_2_k", "weather_unit_k"),
+        ] {
+            let place = Place {
+                made_of: Some("weather"),
+                ..place(module_path, function)
+            };
+            assert_eq!(place.scenario().unwrap(), scenario);
+            let target = module_path.split("::").next().unwrap();
+            assert_eq!(place.invoker(), format!("my_agent::{target}"));
+        }
+        // By hand: nothing says that the number is a position.
+        assert_eq!(place("it::weather", "phase_2_k").scenario().unwrap(), "phase_2_k");
+    }
+
+    #[test]
+    fn a_case_that_has_moved_is_the_same_test() {
+        for (one, other, made_of, same) in [
+            ("p::it::f::case_1_a", "p::it::f::case_12_a", None, true),
+            ("p::it::f::case_1_a", "p::it::f::case_1_b", None, false),
+            ("p::it::f::case_1", "p::it::f::case_2", None, false),
+            ("p::it::f::x_1_a", "p::it::f::x_2_a", Some("f"), true),
+            ("p::it::f::x_1_a", "p::it::f::x_1_b", Some("f"), false),
+            (
+                "p::it::f::case_1_k::x_1_a",
+                "p::it::f::case_2_k::x_2_a",
+                Some("f"),
+                true,
+            ),
+            ("p::it::phase_1_a", "p::it::phase_2_a", None, false),
+            ("p::it::f", "p::it::g", None, false),
+        ] {
+            assert_eq!(is_same_test(one, other, made_of), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn the_command_runs_this_test_alone_in_a_workspace_too() {
+        for (module_path, function, arguments) in [
+            ("my_agent::tests", "f", " -p my-agent tests::f"),
+            ("it", "f", " -p my-agent f"),
+            ("it::weather", "case_1_oslo", " -p my-agent weather::case_1_oslo"),
+            ("", "", " -p my-agent"),
+        ] {
+            assert_eq!(place(module_path, function).filter(), arguments);
+        }
+        assert_eq!(Place::at_run_time(&Environment::default()).filter(), "");
     }
 
     #[test]

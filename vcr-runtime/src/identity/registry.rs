@@ -32,7 +32,7 @@ impl Registry {
         Err(Error::new(
             ErrorKind::Collision,
             format!("the tests `{owner}` and `{test}` would share the cassette {}", path.display()),
-            "give one of them another `scenario`; under rstest use `scenario`, which gets the case's name, and not `filename`",
+            "give one of them another `scenario`; under rstest use `scenario`, which gets the case's name, and not `filename`, and give `#[values]` that read alike a doc comment each as their name",
         )
         .at(path))
     }

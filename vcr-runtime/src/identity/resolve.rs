@@ -1,7 +1,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Place;
-use super::names::{check, check_length};
+use super::names::{check, check_end, check_length};
 use crate::config::{Environment, Settings};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -21,7 +21,7 @@ impl Identity {
     pub(crate) fn resolve(place: &Place<'_>, settings: &Settings, environment: &Environment) -> Result<Self> {
         let scenario = match &settings.scenario {
             Some(scenario) => {
-                check("scenario", scenario)?;
+                check_end("scenario", scenario)?;
                 // Each case of a parametrised test has a cassette of its own.
                 Some(match place.case_key() {
                     Some(key) => format!("{scenario}_{key}"),
@@ -39,7 +39,7 @@ impl Identity {
             None => place.invoker(),
         };
         if let Some(filename) = &settings.filename {
-            check("filename", filename)?;
+            check_end("filename", filename)?;
         }
         let identity = Self {
             package: place.package.to_owned(),
@@ -82,11 +82,9 @@ impl Identity {
 /// Explicit, else `fixtures`; relative to where the package is now, else to where it was compiled. A test binary may
 /// have been moved (`nextest --workspace-remap`), or be started by hand.
 fn directory(place: &Place<'_>, settings: &Settings, environment: &Environment) -> PathBuf {
-    let base = environment
-        .get("CARGO_MANIFEST_DIR")
-        .unwrap_or(place.manifest_dir);
+    let base = environment.manifest_dir(place.manifest_dir);
     let explicit = settings.fixture_dir.as_deref();
-    tidy(&Path::new(base).join(explicit.unwrap_or(Path::new("fixtures"))))
+    tidy(&base.join(explicit.unwrap_or(Path::new("fixtures"))))
 }
 
 /// Without `name/..`, because people read and copy these paths. A `..` behind a link stays: it means something else.
@@ -134,12 +132,13 @@ fn confine(directory: &Path, path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Layer, Mode, ProjectFile};
+    use crate::config::{Key, Layer, Mode, ProjectFile};
 
     const PLACE: Place<'static> = Place {
         package: "my-agent",
         module_path: "it::router",
         function: "routes",
+        made_of: None,
         manifest_dir: "/compiled",
     };
 
@@ -262,6 +261,35 @@ mod tests {
         assert_eq!(
             directory(&[("fixture_dir", "../shared/./x")], &[manifest]),
             "/shared/x"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_need_not_be_unicode() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt as _;
+        let odd = Path::new(OsStr::from_bytes(b"/f/\xff "));
+        let environment =
+            |name: &str| Environment::from_os_pairs([(name.into(), odd.as_os_str().to_owned())]);
+        let directory = |layer: Layer, environment: &Environment| {
+            let settings = Settings::resolve(&[&layer], environment, &ProjectFile::default(), Mode::Replay);
+            Identity::resolve(&PLACE, &settings.unwrap(), environment)
+                .unwrap()
+                .directory
+        };
+        let mut builder = Layer::builder();
+        builder.set_path(Key::FixtureDir, odd);
+        assert_eq!(directory(builder, &Environment::default()), odd);
+        assert_eq!(directory(Layer::builder(), &environment("VCR_FIXTURE_DIR")), odd);
+        assert_eq!(
+            directory(Layer::builder(), &environment("CARGO_MANIFEST_DIR")),
+            odd.join("fixtures")
+        );
+        let empty = Environment::from_pairs([("VCR_FIXTURE_DIR", " ")]);
+        assert_eq!(
+            directory(Layer::builder(), &empty),
+            Path::new("/compiled/fixtures")
         );
     }
 

@@ -3,6 +3,8 @@
 //! `serde_json::Value` cannot be this tree: feature unification in the user's graph changes its map order
 //! (`preserve_order`) and its numbers (`arbitrary_precision`), and its float text has changed in a patch release.
 
+#[cfg(feature = "harness")]
+mod bytes;
 mod convert;
 mod number;
 mod parse;

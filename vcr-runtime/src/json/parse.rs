@@ -98,7 +98,12 @@ impl Nested for JsonError {
 
     #[cold]
     fn below_item(self, index: usize) -> Self {
-        below(self, &format!("[{index}]"))
+        let joint = if self.path.is_empty() || self.path.starts_with('[') {
+            ""
+        } else {
+            "."
+        };
+        below(self, &format!("[{index}]{joint}"))
     }
 }
 
@@ -194,38 +199,6 @@ impl<'a> Parser<'a> {
     #[cfg(feature = "harness")]
     pub(crate) fn offset(&self) -> usize {
         self.at
-    }
-
-    /// The array of bytes that comes next, `[0, 255]`. Walking it number by number as values would take ten times as long, and
-    /// some formats keep whole bodies so.
-    #[cfg(feature = "harness")]
-    pub(crate) fn bytes(&mut self) -> Parsed<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.items(|parser, _| {
-            parser.white_space();
-            bytes.push(parser.byte()?);
-            Ok(())
-        })?;
-        Ok(bytes)
-    }
-
-    #[cfg(feature = "harness")]
-    fn byte(&mut self) -> Parsed<u8> {
-        let text = self.text.as_bytes();
-        let start = self.at;
-        let mut value = 0_u16;
-        while let Some(digit) = text.get(self.at).filter(|byte| byte.is_ascii_digit()) {
-            value = value * 10 + u16::from(digit - b'0');
-            self.at += 1;
-            if self.at - start > 3 {
-                break;
-            }
-        }
-        let leading_zero = text.get(start) == Some(&b'0') && self.at - start > 1;
-        match u8::try_from(value) {
-            Ok(byte) if self.at > start && !leading_zero => Ok(byte),
-            _ => Err(self.error_at(start, "expected a byte, a number from 0 to 255")),
-        }
     }
 
     /// Parses the next value.

@@ -19,6 +19,9 @@ pub(crate) struct Call {
     pub(crate) request: Arc<RecordedRequest>,
     /// Microseconds from the take's start; `None` in files written by hand.
     pub(crate) started_us: Option<u64>,
+    /// When it had ended, where that is not its start and its duration: a call that was played while the take was recorded
+    /// took less time then than it had taken live, which its metrics tell.
+    pub(crate) over_us: Option<u64>,
     pub(crate) http: Option<HttpHead>,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) frames: Frames,
@@ -34,7 +37,9 @@ pub(crate) struct Call {
 impl Call {
     /// When the call had ended, in microseconds from the take's start.
     pub(crate) fn ended_us(&self) -> Option<u64> {
-        Some(self.started_us? + self.metrics.map_or(0, |metrics| metrics.total_us))
+        let started = self.started_us?;
+        let live = || started + self.metrics.map_or(0, |metrics| metrics.total_us);
+        Some(self.over_us.unwrap_or_else(live))
     }
 
     /// Whether it was recorded in another protocol than this, and says something that can be rendered into it.

@@ -103,6 +103,38 @@ mod tests {
     }
 
     #[test]
+    fn the_account_that_a_provider_names_is_nowhere_in_a_call() {
+        let redactor = Redactor::none();
+        let answer = r#"{"id":"resp_1","safety_identifier":"user-9aBcD","user":"u"}"#;
+        let document = crate::json::parse(&format!("{{\"response\":{answer}}}")).unwrap();
+        let mut call = Call {
+            template: Some(document.clone()),
+            ..Call::default()
+        };
+        redactor.call(&mut call);
+        let mut raw = document;
+        redactor.json(&mut raw);
+        // In a request it is the same secret, so recordings of two accounts match.
+        let asked = |account: &str| {
+            let mut request = CanonicalRequest::default();
+            request.parameters.push("safety_identifier", account);
+            redactor.request(&mut request);
+            request
+        };
+        assert_eq!(asked("user-9aBcD"), asked("user-other"));
+        for shown in [
+            format!("{call:?}"),
+            format!("{raw:?}"),
+            format!("{:?}", asked("user-9aBcD")),
+        ] {
+            assert!(
+                !shown.contains("9aBcD") && shown.contains("safety_identifier"),
+                "{shown}"
+            );
+        }
+    }
+
+    #[test]
     fn a_choice_of_any_number_takes_no_time() {
         let redactor = Redactor::none();
         let frame = Frame {

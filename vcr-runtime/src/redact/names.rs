@@ -51,7 +51,7 @@ fn normal(name: &str) -> String {
 }
 
 // `token` is no member of this list: log probabilities have it for every word of an answer.
-const MEMBERS: [&str; 43] = [
+const MEMBERS: [&str; 44] = [
     "accesskeyid",
     "accesstoken",
     "anthropicapikey",
@@ -84,6 +84,8 @@ const MEMBERS: [&str; 43] = [
     "privatekey",
     "proxyauthorization",
     "refreshtoken",
+    // No key, but the account that the provider names in every answer.
+    "safetyidentifier",
     "secret",
     "secretaccesskey",
     "secretkey",

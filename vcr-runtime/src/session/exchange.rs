@@ -68,6 +68,8 @@ pub(crate) struct Playback {
     pub(crate) body: PlaybackBody,
     /// After the body, break the connection instead of ending it.
     pub(crate) abort: bool,
+    /// When the body ends, from the call's start: the silence behind the last piece was there live, too.
+    pub(crate) end: Duration,
     pub(crate) pace: Pace,
 }
 

@@ -11,6 +11,7 @@ use super::session::{Session, Turn, asked};
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, Object};
+use crate::model::CanonicalRequest;
 use crate::observe;
 use crate::protocol::{self, HttpRequest, Wire};
 
@@ -22,20 +23,40 @@ impl Exchange for Weak<Session> {
         request: HttpRequest<'a>,
         control: &'a [(String, String)],
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
-        let turn = match self.upgrade() {
-            Some(session) => {
-                let control = control_headers(control.iter().map(|(name, value)| (&**name, &**value)));
-                let settings = session.settings_of(&control);
-                session.http_turn(upstream, &request, settings)
-            }
-            None => HttpTurn::Refused(Error::new(
+        let Some(session) = self.upgrade() else {
+            return Box::pin(std::future::ready(HttpTurn::Refused(Error::new(
                 ErrorKind::Ended,
                 "a call came after its session was dropped",
                 "keep the `Vcr` handle until the last call is answered",
-            )),
+            ))));
         };
-        Box::pin(std::future::ready(turn))
+        let control = control_headers(control.iter().map(|(name, value)| (&**name, &**value)));
+        let settings = session.settings_of(&control);
+        let understood = session.understand(upstream, &request);
+        if settings
+            .as_ref()
+            .map_or(true, |settings| session.is_ready(settings))
+        {
+            return Box::pin(std::future::ready(session.answer(understood, settings)));
+        }
+        // A cassette may be big, and its disk slow: other tests' calls must not wait for it.
+        Box::pin(async move {
+            let turn = tokio::task::spawn_blocking(move || session.answer(understood, settings)).await;
+            turn.unwrap_or_else(|_| {
+                HttpTurn::Refused(Error::new(
+                    ErrorKind::Gateway,
+                    "the cassette could not be opened, because the gateway is going down",
+                    "await the call before the test returns",
+                ))
+            })
+        })
     }
+}
+
+/// A request as the session understands it.
+struct Understood {
+    wire: Option<&'static dyn Wire>,
+    request: CanonicalRequest,
 }
 
 impl Session {
@@ -46,6 +67,10 @@ impl Session {
         http: &HttpRequest<'_>,
         settings: Result<Arc<Settings>>,
     ) -> HttpTurn {
+        self.answer(self.understand(upstream, http), settings)
+    }
+
+    fn understand(&self, upstream: &Upstream, http: &HttpRequest<'_>) -> Understood {
         let known = self.providers().recognise(&upstream.base, http);
         let (wire, mut request): (Option<&'static dyn Wire>, _) = match known {
             Some((wire, request)) => (Some(wire), request),
@@ -56,6 +81,11 @@ impl Session {
         if !upstream.provider.is_empty() && !is_own {
             request.provider.clone_from(&upstream.provider);
         }
+        Understood { wire, request }
+    }
+
+    fn answer(&self, understood: Understood, settings: Result<Arc<Settings>>) -> HttpTurn {
+        let Understood { wire, request } = understood;
         let question = Asked::of(&request, wire);
         match self.begin_with(request, wire, settings) {
             Err(error) => HttpTurn::Refused(error),

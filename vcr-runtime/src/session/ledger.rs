@@ -21,8 +21,10 @@ pub(crate) struct Ledger {
     /// Tasks that the test's runtime still had when the test ended. Told only where calls are missing: every HTTP client with
     /// an idle connection leaves some.
     pub(crate) alive: usize,
-    /// Warnings and remarks for people.
+    /// Warnings for people.
     pub(crate) notes: Vec<String>,
+    /// What explains a failure, and is of no interest without one.
+    pub(crate) remarks: Vec<String>,
 }
 
 impl Ledger {

@@ -11,13 +11,17 @@ mod http;
 mod http_recorder;
 mod ledger;
 mod listener;
+mod names;
 mod play;
 mod raw;
 mod recorder;
 mod rendered;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
+mod shelf;
 mod stencil;
+mod surroundings;
+mod taking;
 mod tape;
 mod verdict;
 
@@ -30,6 +34,7 @@ pub(crate) use http::control_headers;
 pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};
-pub(crate) use session::{Opening, Session, Surroundings, Turn};
+pub(crate) use session::{Opening, Session, Turn};
+pub(crate) use surroundings::Surroundings;
 pub use verdict::Report;
 pub(crate) use verdict::{Verdict, writes};

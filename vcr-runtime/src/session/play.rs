@@ -81,6 +81,7 @@ impl Played {
                 head: HttpHead::default(),
                 body,
                 abort: true,
+                end: total,
                 pace: self.pace(1),
             };
         }
@@ -116,6 +117,7 @@ impl Played {
         Playback {
             head,
             abort: breaks_off(call),
+            end: total,
             pace: self.pace(steps),
             body,
         }
@@ -139,7 +141,7 @@ impl Played {
             let body = delivery.wire().render_unary(&answer);
             return PlaybackBody::Whole(total, compact(&body).into_bytes());
         }
-        PlaybackBody::Pieces(rendered::pieces(call, delivery, &answer))
+        PlaybackBody::Pieces(rendered::pieces(call, delivery, &answer, total))
     }
 }
 
@@ -197,7 +199,7 @@ fn raw_body(
                 .collect();
             let trailer = delivery.trailer(pieces.len(), template);
             if !trailer.is_empty() {
-                pieces.push(at(usize::MAX), trailer.as_bytes());
+                pieces.push(at(usize::MAX).max(total), trailer.as_bytes());
             }
             PlaybackBody::Pieces(pieces)
         }

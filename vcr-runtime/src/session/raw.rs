@@ -517,7 +517,7 @@ mod tests {
                 |call| {
                     call.frames
                         .iter_mut()
-                        .for_each(|frame| frame.finish_reason = None)
+                        .for_each(|frame| frame.finish_reason = None);
                 },
                 "response_timeline[2].finish_reason",
             ),

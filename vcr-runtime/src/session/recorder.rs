@@ -294,6 +294,7 @@ mod tests {
         let label = Label {
             scenario: "s".to_owned(),
             test: None,
+            made_of: None,
             remedy: crate::source::Remedy::Test(String::new()),
         };
         let tape = Tape::open(
@@ -314,7 +315,7 @@ mod tests {
             matching: crate::config::Matching::Sequential,
             repeat: false,
         };
-        let found = tape.find(&request, once, &|_| Ok(()));
+        let found = tape.find(&request, once, 0.0, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };

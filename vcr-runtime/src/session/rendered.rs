@@ -14,14 +14,15 @@ const WORTH: usize = 4;
 /// What a piece is expected to take.
 const PIECE: usize = 192;
 
-/// The pieces of an answer whose stream is rendered.
-pub(super) fn pieces(call: &Call, delivery: Delivery<'_>, answer: &Answer<'_>) -> Pieces {
+/// The pieces of an answer whose stream is rendered. It ended `total` after its call's start.
+pub(super) fn pieces(call: &Call, delivery: Delivery<'_>, answer: &Answer<'_>, total: Duration) -> Pieces {
     let due = due(&call.frames);
     let mut pieces =
         runs_of_text(delivery, answer, &due).unwrap_or_else(|| one_by_one(delivery, answer, &due));
     let trailer = delivery.trailer(pieces.len(), answer.template);
     if answer.boundary.is_none() && !trailer.is_empty() {
-        pieces.push(due.last().copied().unwrap_or_default(), trailer.as_bytes());
+        let last = due.last().copied().unwrap_or_default();
+        pieces.push(last.max(total), trailer.as_bytes());
     }
     pieces
 }
@@ -93,9 +94,14 @@ impl Shortened {
 
     /// Puts the mark into each frame that stands for others, and says how many there are.
     fn mark(&mut self) -> usize {
-        let frames = self.frames.iter_mut().zip(&self.stands_for);
-        let marked = frames.filter(|(_, range)| range.len() > 1);
-        marked.map(|(frame, _)| MARK.clone_into(&mut frame.chunk)).count()
+        let mut count = 0;
+        for (frame, range) in self.frames.iter_mut().zip(&self.stands_for) {
+            if range.len() > 1 {
+                MARK.clone_into(&mut frame.chunk);
+                count += 1;
+            }
+        }
+        count
     }
 }
 

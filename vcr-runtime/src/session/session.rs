@@ -9,10 +9,13 @@ use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
 use super::ledger::Ledger;
+use super::names::{auto, pin, played};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
-use super::tape::{Found, Label, Role, Tape, Tapes};
-use crate::canon::{self, IgnorePaths};
+use super::shelf::Shelf;
+use super::surroundings::Surroundings;
+use super::tape::{Found, Label, Role, Tape};
+use crate::canon::IgnorePaths;
 use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings, SourceName};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
@@ -20,8 +23,7 @@ use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
-use crate::redact::Redactor;
-use crate::source::{Answer, CassetteSource, Comparison, FrozenSource, How, Remedy, Source, Where};
+use crate::source::{Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, Source, Where};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -34,29 +36,6 @@ pub(crate) struct Opening {
     pub(crate) breaker: Option<Arc<dyn StreamBreaker>>,
 }
 
-/// What the sessions of one project have in common.
-#[derive(Clone, Debug)]
-pub(crate) struct Surroundings {
-    pub(crate) project: Arc<ProjectFile>,
-    pub(crate) providers: Providers,
-    pub(crate) environment: &'static Environment,
-    pub(crate) redactor: Arc<Redactor>,
-}
-
-impl Surroundings {
-    /// # Errors
-    /// `Config` for a provider or a rule of redaction that cannot be used.
-    pub(crate) fn of(project: Arc<ProjectFile>) -> Result<Self> {
-        let environment = Environment::process();
-        Ok(Self {
-            providers: Providers::of(&project)?,
-            redactor: Arc::new(Redactor::new(&project.redact, environment)?),
-            environment,
-            project,
-        })
-    }
-}
-
 /// One test's session.
 pub(crate) struct Session {
     pub(crate) place: Place<'static>,
@@ -67,7 +46,7 @@ pub(crate) struct Session {
     settings: Arc<Settings>,
     pub(crate) remedy: Remedy,
     breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
-    tapes: Mutex<Tapes>,
+    shelf: Shelf,
     /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
     own: OnceLock<Arc<Tape>>,
     ledger: Mutex<Ledger>,
@@ -106,10 +85,7 @@ impl Session {
     /// Opens a session that is no test's: calls outside of it stay what they were.
     pub(crate) fn open_for_one_call(opening: Opening) -> Result<Self> {
         let environment = Environment::process();
-        let manifest_dir = environment
-            .get("CARGO_MANIFEST_DIR")
-            .unwrap_or(opening.place.manifest_dir);
-        let project = ProjectFile::load(Path::new(manifest_dir))?;
+        let project = ProjectFile::load(environment.manifest_dir(opening.place.manifest_dir))?;
         let layers: Vec<&Layer> = opening.layers.iter().collect();
         let mut settings = Settings::resolve(&layers, environment, &project, opening.default_mode)?;
         let draws = matches!(settings.chaos, Chaos::Jitter { .. });
@@ -121,7 +97,8 @@ impl Session {
             ledger.note(warning);
         }
         if let (true, Some(seed)) = (draws, settings.chaos_seed) {
-            ledger.note(format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}"));
+            let remark = format!("chaos latency was drawn with VCR_CHAOS_SEED={seed}");
+            ledger.remarks.push(remark);
         }
         let remedy = Remedy::Test(opening.place.filter());
         let mut session = Self::with(
@@ -154,7 +131,7 @@ impl Session {
             settings,
             remedy,
             breaker: Mutex::default(),
-            tapes: Mutex::default(),
+            shelf: Shelf::default(),
             own: OnceLock::new(),
             ledger: Mutex::default(),
             ended: AtomicBool::new(false),
@@ -222,6 +199,7 @@ impl Session {
         settings: Result<Arc<Settings>>,
     ) -> Result<Turn> {
         if self.ended.load(Ordering::Acquire) {
+            self.ledger().late += 1;
             return Err(self.late());
         }
         let settings = settings.map_err(|error| self.fault(error))?;
@@ -241,7 +219,13 @@ impl Session {
             Err((_, None)) => Outcome::Failed,
         };
         observe::call(asked, outcome);
-        turn.map_err(|(error, _)| self.fault(error))
+        turn.map_err(|(error, _)| {
+            if error.kind() == ErrorKind::Ended {
+                self.ledger().late += 1;
+                return error;
+            }
+            self.fault(error)
+        })
     }
 
     fn turn(
@@ -263,7 +247,7 @@ impl Session {
             matching,
             repeat: settings.repeat,
         };
-        match tape.find(request, how, &servable) {
+        match tape.find(request, how, settings.speed.time_factor(), &servable) {
             Ok(Found::Play(Answer { index, call })) => {
                 self.ledger().served += 1;
                 let call = match wire {
@@ -301,6 +285,7 @@ impl Session {
                     breaker,
                 )))
             }
+            Err(NotTaken::Late) => Err((self.late(), None)),
             Err(not_taken) => {
                 let test = self.test();
                 let place = Where {
@@ -310,13 +295,12 @@ impl Session {
                     private: settings.private,
                 };
                 let reason = not_taken.reason();
-                Err((tape.explain(request, not_taken, place), Some(reason)))
+                Err((tape.explain(request, not_taken, place), reason))
             }
         }
     }
 
     fn late(&self) -> Error {
-        self.ledger().late += 1;
         Error::new(
             ErrorKind::Ended,
             format!("a call came after its test `{}` had ended", self.test()),
@@ -352,6 +336,12 @@ impl Session {
         Ok(Arc::new(settings))
     }
 
+    /// Whether a call with these settings finds its cassette open, so that deciding about it reads no file.
+    pub(crate) fn is_ready(&self, settings: &Arc<Settings>) -> bool {
+        let is_own = Arc::ptr_eq(settings, &self.settings);
+        settings.effective_mode() == Mode::Live || (is_own && self.own.get().is_some())
+    }
+
     /// The cassette of a call, opened at its first use.
     fn tape(&self, settings: &Arc<Settings>, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
         let own = Arc::ptr_eq(settings, &self.settings);
@@ -374,30 +364,27 @@ impl Session {
         let identity = Identity::resolve(&self.place, settings, self.around.environment)?;
         let cassette = identity.path(&auto(&identity, request))?;
         let played = played(settings, &identity).unwrap_or_else(|| cassette.clone());
-        let mut tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
-        let role = match settings.effective_mode() {
-            Mode::Record => Role::Record,
-            Mode::New => Role::New,
-            // Decided once: the file that an `auto` run creates must not turn its later calls into replays.
-            Mode::Auto if tapes.contains_key(&(cassette.clone(), Role::Record)) || !played.exists() => {
-                Role::Record
-            }
-            _ => Role::Replay,
+        let open = |role: Role, path: &Path| self.open_tape(path, role, &identity, settings);
+        let mode = settings.effective_mode();
+        let Some(tape) = self.shelf.tape(&cassette, &played, mode, open)? else {
+            return Err(self.late());
         };
-        // What is recorded goes to the cassette, wherever the answers come from.
-        let is_shared = role == Role::Replay && settings.source.is_some();
-        let path = if role == Role::Replay { played } else { cassette };
-        let named = is_shared || identity.scenario.is_some() || identity.filename.is_some();
-        if let Some(tape) = tapes.get(&(path.clone(), role)) {
-            return Ok((Arc::clone(tape), named));
-        }
+        let is_frozen = tape.role == Role::Replay && settings.source.is_some();
+        let named = is_frozen || identity.scenario.is_some() || identity.filename.is_some();
+        Ok((tape, named))
+    }
+
+    fn open_tape(&self, path: &Path, role: Role, identity: &Identity, settings: &Settings) -> Result<Tape> {
         let test = self.test();
-        if !is_shared {
-            Registry::process().claim(&path, &test)?;
+        // Frozen answers are for every test; a cassette is one test's. What is recorded goes to the cassette, wherever the
+        // answers come from.
+        if role != Role::Replay || settings.source.is_none() {
+            Registry::process().claim(path, &test)?;
         }
         let label = Label {
             scenario: identity.scenario.clone().unwrap_or_else(|| "auto".to_owned()),
             test: (!self.place.function.is_empty()).then_some(test),
+            made_of: self.place.made_of,
             remedy: self.remedy.clone(),
         };
         let comparison = Comparison {
@@ -407,15 +394,13 @@ impl Session {
         };
         let source = match role {
             Role::Record => None,
-            Role::Replay | Role::New => self.source(settings, &identity, &path, role, &label, &comparison)?,
+            Role::Replay | Role::New => self.source(settings, identity, path, role, &label, &comparison)?,
         };
         let mut notes = Vec::new();
-        let tape = Tape::open(path.clone(), role, source, label, comparison, &mut notes)?;
-        let tape = Arc::new(tape);
-        tapes.insert((path, role), Arc::clone(&tape));
+        let tape = Tape::open(path.to_owned(), role, source, label, comparison, &mut notes)?;
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
-        Ok((tape, named))
+        Ok(tape)
     }
 
     /// What is played; `None` where the cassette does not exist yet and need not.
@@ -456,8 +441,9 @@ impl Session {
         played(&self.settings, &identity)
     }
 
-    /// Every cassette that was opened, and the session's own one if it exists though no call opened it.
-    pub(crate) fn opened(&self) -> Vec<Arc<Tape>> {
+    /// Every cassette that was opened, and the session's own one if it exists though no call opened it. None is opened and
+    /// no call is answered from here on.
+    pub(crate) fn close(&self) -> Vec<Arc<Tape>> {
         let mode = self.settings.effective_mode();
         let own = match (self.source_path(), mode) {
             (Some(path), Mode::Replay) => Some(path),
@@ -465,17 +451,14 @@ impl Session {
             (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
             _ => None,
         };
-        let unopened = own.filter(|path| !self.is_open(path));
+        let unopened = own.filter(|path| !self.shelf.has(path));
         if unopened.is_some() {
             // The test no longer makes these calls: what was recorded is left over.
             if let Err(error) = self.tape(&self.settings, None) {
                 self.fault(error);
             }
         }
-        let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut tapes: Vec<Arc<Tape>> = tapes.values().cloned().collect();
-        tapes.sort_by(|a, b| a.path.cmp(&b.path));
-        tapes
+        self.shelf.close()
     }
 
     /// A recording test that made no call still has a cassette, so that its replay knows that there is nothing to ask. One
@@ -484,13 +467,9 @@ impl Session {
         if self.settings.effective_mode() != Mode::Record {
             return Ok(());
         }
-        let none = self
-            .tapes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty();
+        let none = self.shelf.is_empty();
         let own = self.cassette_path();
-        if own.is_some_and(|path| none || (path.exists() && !self.is_open(&path))) {
+        if own.is_some_and(|path| none || (path.exists() && !self.shelf.has(&path))) {
             self.tape(&self.settings, None)?;
         }
         Ok(())
@@ -498,17 +477,7 @@ impl Session {
 
     /// Whether any call opened a cassette.
     pub(crate) fn is_used(&self) -> bool {
-        !self
-            .tapes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
-    }
-
-    /// Whether a cassette was opened, for whatever.
-    fn is_open(&self, path: &Path) -> bool {
-        let tapes = self.tapes.lock().unwrap_or_else(PoisonError::into_inner);
-        tapes.keys().any(|(open, _)| open == path)
+        !self.shelf.is_empty()
     }
 
     /// No call is accepted from here on. False when it had ended before.
@@ -522,50 +491,6 @@ pub(super) fn asked(wire: Option<&'static dyn Wire>) -> Asked {
         protocol: wire.name(),
         route: wire.route(),
     })
-}
-
-/// The file that answers instead of the cassette.
-fn played(settings: &Settings, identity: &Identity) -> Option<PathBuf> {
-    let SourceName::Frozen { path, .. } = settings.source.as_ref()?;
-    Some(identity.directory.join(path))
-}
-
-/// The eight digits of a call that has no scenario: those of the seed, from its messages.
-fn auto(identity: &Identity, request: Option<&CanonicalRequest>) -> String {
-    if identity.scenario.is_some() || identity.filename.is_some() {
-        return String::new();
-    }
-    let messages = request
-        .map(|request| request.messages.as_slice())
-        .unwrap_or_default();
-    let mut id = canon::auto_trace_id(Some(&identity.invoker), messages);
-    id.truncate(8);
-    id
-}
-
-/// The pinned take of a scenario. A bare trace id pins whichever cassette has it: here, if this one does.
-fn pin(settings: &Settings, scenario: &str, path: &Path) -> Result<Option<String>> {
-    let mut bare = None;
-    for pin in &settings.target_traces {
-        match &pin.scenario {
-            Some(pinned) if pinned == scenario => return Ok(Some(pin.trace.clone())),
-            Some(_) => {}
-            None => bare = bare.or(Some(&pin.trace)),
-        }
-    }
-    let Some(trace) = bare else {
-        return Ok(None);
-    };
-    // With one bare pin and one cassette the pin is meant for it; with several it belongs to the one that has it.
-    if settings.target_traces.len() == 1 || crate::cassette::holds(path, trace)? {
-        return Ok(Some(trace.clone()));
-    }
-    Ok(settings
-        .target_traces
-        .iter()
-        .filter(|pin| pin.scenario.is_none())
-        .find(|pin| crate::cassette::holds(path, &pin.trace).unwrap_or(false))
-        .map(|pin| pin.trace.clone()))
 }
 
 impl std::fmt::Debug for Session {

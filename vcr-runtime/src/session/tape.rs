@@ -1,11 +1,10 @@
 //! One cassette inside a session: what is played from it and what is recorded onto it.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-use super::recorder::{Slot, micros};
+use super::recorder::Slot;
+use super::taking::{Taking, leak, leave_out_transient};
 use crate::canon::IgnorePaths;
 use crate::cassette::{self, Head, Journal, Saved};
 use crate::error::{Error, ErrorKind, Result};
@@ -28,6 +27,8 @@ pub(crate) struct Label {
     pub(crate) scenario: String,
     /// The full path of the test.
     pub(crate) test: Option<String>,
+    /// See [`Place`](crate::identity::Place).
+    pub(crate) made_of: Option<&'static str>,
     pub(crate) remedy: Remedy,
 }
 
@@ -46,19 +47,9 @@ pub(crate) struct Tape {
 #[derive(Debug)]
 struct State {
     source: Option<Box<dyn Source>>,
-    recording: Option<TapeRecording>,
-}
-
-#[derive(Debug)]
-struct TapeRecording {
-    trace_id: String,
-    clock: Instant,
-    slots: Vec<Option<Call>>,
-    journal: Journal,
-    /// Calls that went live, as opposed to those copied from the take that is played.
-    live: usize,
-    /// The first fault of the journal; recording goes on without it.
-    fault: Option<Error>,
+    recording: Option<Taking>,
+    /// The verdict is being made: no call is answered from here on.
+    closed: bool,
 }
 
 /// What a tape has for a request.
@@ -93,9 +84,7 @@ impl Tape {
     ) -> Result<Self> {
         let recording = match role {
             Role::Replay => None,
-            Role::Record | Role::New => {
-                Some(TapeRecording::open(&path, &label, &comparison.redactor, notes)?)
-            }
+            Role::Record | Role::New => Some(Taking::open(&path, &label, &comparison.redactor, notes)?),
         };
         let id = match (&source, &recording) {
             (Some(source), _) => source.id().to_owned(),
@@ -109,7 +98,11 @@ impl Tape {
             redactor: comparison.redactor,
             ignore: comparison.ignore,
             id,
-            state: Mutex::new(State { source, recording }),
+            state: Mutex::new(State {
+                source,
+                recording,
+                closed: false,
+            }),
         })
     }
 
@@ -127,11 +120,13 @@ impl Tape {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks for the call that answers `request`; where none does, a recording tape reserves a place for it.
+    /// Looks for the call that answers `request`; where none does, a recording tape reserves a place for it. `factor` is how
+    /// long the call takes when it is played, in parts of what it took live.
     pub(crate) fn find(
         &self,
         request: &CanonicalRequest,
         how: How,
+        factor: f64,
         servable: &dyn Fn(&Call) -> Result<()>,
     ) -> std::result::Result<Found, NotTaken> {
         let key = self.key(request);
@@ -141,7 +136,14 @@ impl Tape {
             servable,
         };
         let mut state = self.state();
-        let State { source, recording } = &mut *state;
+        let State {
+            source,
+            recording,
+            closed,
+        } = &mut *state;
+        if *closed {
+            return Err(NotTaken::Late);
+        }
         let taken = match source {
             Some(source) => match source.take(&ask) {
                 Ok(found) => Some(found),
@@ -153,7 +155,7 @@ impl Tape {
         Ok(match (taken, recording) {
             (Some(answer), recording) => {
                 if let Some(recording) = recording {
-                    recording.copy(&answer.call);
+                    recording.copy(&answer.call, factor, &self.redactor);
                 }
                 Found::Play(answer)
             }
@@ -178,21 +180,23 @@ impl Tape {
 
     /// Takes a finished call.
     pub(crate) fn record(&self, index: usize, call: Call) {
-        // A call that still holds a secret fails the save, so it must not reach the disk by this way either.
-        let entry = Some(Journal::entry(&call)).filter(|entry| self.redactor.scan(entry).is_none());
-        let mut state = self.state();
-        let Some(recording) = &mut state.recording else {
-            // The take has been written: a call that ends after its test is too late.
-            return;
-        };
-        if recording.fault.is_none()
-            && let Some(entry) = entry
-            && let Err(fault) = recording.journal.append(&entry)
-        {
-            recording.fault = Some(fault);
+        let entry = Journal::entry(&call);
+        // Without a recording the take has been written: a call that ends after its test is too late.
+        if let Some(recording) = &mut self.state().recording {
+            recording.finish(index, call, entry, &self.redactor);
         }
-        if let Some(slot) = recording.slots.get_mut(index) {
-            *slot = Some(call);
+    }
+
+    /// Answers no call from here on. What is being recorded may still end.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+    }
+
+    /// Forgets a recording that no call has come to, and its journal.
+    pub(crate) fn abandon(&self) -> Result<()> {
+        match self.state().recording.take() {
+            Some(recording) => recording.journal.remove(),
+            None => Ok(()),
         }
     }
 
@@ -224,60 +228,74 @@ impl Tape {
     /// Calls that were started and have not ended.
     pub(crate) fn unfinished(&self) -> usize {
         let state = self.state();
-        state.recording.as_ref().map_or(0, |recording| {
-            recording.slots.iter().filter(|slot| slot.is_none()).count()
-        })
+        state.recording.as_ref().map_or(0, Taking::unfinished)
     }
 
     /// Ends the recording: into the cassette when the test passed, else into the side file.
     /// Without `keep_transient` the refusals that a retry overcame are left out; `notes` says so.
     pub(crate) fn keep(&self, passed: bool, keep_transient: bool, notes: &mut Vec<String>) -> Result<Kept> {
-        let Some(recording) = self.state().recording.take() else {
+        let Some(mut recording) = self.state().recording.take() else {
             return Ok(Kept::Nothing);
         };
-        if self.role == Role::New && recording.live == 0 {
-            recording.journal.remove()?;
-            return Ok(Kept::Nothing);
-        }
-        let mut calls: Vec<Call> = recording.slots.into_iter().flatten().collect();
+        let nothing_new = self.role == Role::New && recording.live == 0;
+        let fault = recording.fault.take();
+        let trace_id = std::mem::take(&mut recording.trace_id);
+        let (mut calls, journal) = recording.into_parts();
         if !keep_transient {
-            let all = calls.len();
-            leave_out_transient(&mut calls);
-            if calls.len() < all {
-                notes.push(format!(
-                    "{} left out of {}, because a retry of the same request succeeded (`keep_transient = false`)",
-                    count(all - calls.len(), "refused call"),
-                    self.path.display()
-                ));
-            }
+            self.leave_out(&mut calls, notes);
         }
-        if !passed && calls.is_empty() {
-            recording.journal.remove()?;
+        if nothing_new || (!passed && calls.is_empty()) {
+            journal.remove()?;
             return Ok(Kept::Nothing);
         }
-        let take = Take {
-            trace_id: recording.trace_id,
-            calls,
-        };
-        let count = take.calls.len();
-        let kept = if passed {
-            match self.write(&self.path, &take)? {
-                Saved::Written => Kept::Saved(count),
-                Saved::Unchanged => Kept::Unchanged,
-            }
-        } else {
-            let side = cassette::side_path(&self.path);
-            self.write(&side, &take)?;
-            Kept::Side(side, count)
-        };
-        recording.journal.remove()?;
-        match recording.fault {
-            Some(fault) => Err(fault),
-            None => Ok(kept),
+        let take = Take { trace_id, calls };
+        let kept = self
+            .write(passed, &take, notes)
+            .map_err(|error| error.and_advise(&still_there(&journal, fault.as_ref())))?;
+        journal.remove()?;
+        if let Some(fault) = fault {
+            notes.push(format!(
+                "the recording is complete, but an interruption would have lost calls of it: {}",
+                fault.message()
+            ));
+        }
+        Ok(kept)
+    }
+
+    fn leave_out(&self, calls: &mut Vec<Call>, notes: &mut Vec<String>) {
+        let all = calls.len();
+        leave_out_transient(calls);
+        if calls.len() < all {
+            notes.push(format!(
+                "{} left out of {}, because a retry of the same request succeeded (`keep_transient = false`)",
+                count(all - calls.len(), "refused call"),
+                self.path.display()
+            ));
         }
     }
 
-    fn write(&self, target: &Path, take: &Take) -> Result<Saved> {
+    fn write(&self, passed: bool, take: &Take, notes: &mut Vec<String>) -> Result<Kept> {
+        let count = take.calls.len();
+        let side = cassette::side_path(&self.path);
+        if !passed {
+            self.write_to(&side, take)?;
+            return Ok(Kept::Side(side, count));
+        }
+        let saved = self.write_to(&self.path, take)?;
+        // A good recording says what the one that failed was to say.
+        if std::fs::remove_file(&side).is_ok() {
+            notes.push(format!(
+                "removed {}, which a recording that failed had left: this one takes its place",
+                side.display()
+            ));
+        }
+        Ok(match saved {
+            Saved::Written => Kept::Saved(count),
+            Saved::Unchanged => Kept::Unchanged,
+        })
+    }
+
+    fn write_to(&self, target: &Path, take: &Take) -> Result<Saved> {
         let head = Head {
             scenario: &self.label.scenario,
             test: self.label.test.as_deref(),
@@ -286,121 +304,17 @@ impl Tape {
     }
 }
 
-/// Drops the refusals that a later call of the same request overcame.
-fn leave_out_transient(calls: &mut Vec<Call>) {
-    let status = |call: &Call| {
-        let of_boundary = || call.boundary.as_ref()?.status;
-        call.http.as_ref().map(|head| head.status).or_else(of_boundary)
+/// Where the calls of a take are that could not be saved.
+fn still_there(journal: &Journal, fault: Option<&Error>) -> String {
+    let what = match fault {
+        None => "until then the calls of this one stay in",
+        Some(_) => "until then those calls of this one that there was room for stay in",
     };
-    let mut later = HashSet::new();
-    let mut index = calls.len();
-    while index > 0 {
-        index -= 1;
-        let call = &calls[index];
-        let Some(hash) = call.request.hash.clone() else {
-            continue;
-        };
-        if call.boundary.is_none() {
-            later.insert(hash);
-        } else if later.contains(&hash) && matches!(status(call), Some(429 | 500..=599)) {
-            calls.remove(index);
-        }
-    }
-}
-
-/// What is left of secrets in a text that is to be written.
-fn leak(redactor: &Redactor, text: &str) -> Option<String> {
-    redactor
-        .scan(text)
-        .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule))
-}
-
-impl TapeRecording {
-    fn open(path: &Path, label: &Label, redactor: &Redactor, notes: &mut Vec<String>) -> Result<Self> {
-        refuse_another_test(path, label)?;
-        let trace_id = uuid::Uuid::now_v7().simple().to_string();
-        let (mut journal, left) = Journal::open(path)?;
-        if let Some(left) = left {
-            notes.push(set_interrupted_aside(path, label, redactor, left)?);
-        }
-        // Only now: what an interrupted recording left behind stands in a file of its own.
-        journal.begin(&trace_id)?;
-        Ok(Self {
-            trace_id,
-            clock: Instant::now(),
-            slots: Vec::new(),
-            journal,
-            live: 0,
-            fault: None,
-        })
-    }
-
-    /// Places are given out when calls start, so the file's order does not depend on which call ends first.
-    fn reserve(&mut self) -> Slot {
-        self.slots.push(None);
-        self.live += 1;
-        let started = Instant::now();
-        Slot {
-            index: self.slots.len() - 1,
-            started_us: micros(started.duration_since(self.clock)),
-            started,
-        }
-    }
-
-    /// A call that was played belongs to the new take as well.
-    fn copy(&mut self, call: &Call) {
-        let mut call = call.clone();
-        let now = micros(self.clock.elapsed());
-        call.started_us = Some(now);
-        self.slots.push(Some(call));
-    }
-}
-
-/// Saves what an interrupted recording left in the journal, by the redaction rules of today, and says where.
-fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut left: Take) -> Result<String> {
-    for call in &mut left.calls {
-        redactor.recorded(Arc::make_mut(&mut call.request));
-        redactor.call(call);
-    }
-    let target = path.with_extension("interrupted.json");
-    let head = Head {
-        scenario: &label.scenario,
-        test: label.test.as_deref(),
-    };
-    cassette::save(path, &target, head, &left, &|text| leak(redactor, text))?;
-    Ok(format!(
-        "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
-        count(left.calls.len(), "finished call"),
-        target.display(),
-        path.file_name().unwrap_or_default().to_string_lossy()
-    ))
-}
-
-/// A cassette belongs to one test: another one's recording would take its place.
-fn refuse_another_test(path: &Path, label: &Label) -> Result<()> {
-    let Some(test) = &label.test else {
-        return Ok(());
-    };
-    // Whatever else is wrong with the file is said when it is saved.
-    let Ok(Some(owner)) = cassette::owner(path) else {
-        return Ok(());
-    };
-    if owner == *test {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::Collision,
-        format!(
-            "{} belongs to the test `{owner}`, and `{test}` would record over it",
-            path.display()
-        ),
-        "give one of them a scenario or filename of its own; if the test was renamed, delete the file first",
+    format!(
+        "{what} {}, and the next recording puts them into a file beside the cassette",
+        journal.path().display()
     )
-    .at(path))
 }
-
-/// Tapes of a session by file and role.
-pub(crate) type Tapes = HashMap<(PathBuf, Role), Arc<Tape>>;
 
 #[cfg(test)]
 #[path = "tape_tests.rs"]

@@ -64,16 +64,29 @@ pub(crate) struct Verdict {
     pub(crate) failure: Option<Error>,
     /// One line for a test that passed; `None` where it is to be silent.
     pub(crate) line: Option<String>,
+    /// Which of the report's notes, from the end, explain a failure and are nothing to print without one.
+    pub(crate) remarks: usize,
 }
 
 impl Session {
     /// Ends the session: saves what was recorded, and decides. `aborted` exchanges of the gateway were cut off.
     pub(crate) fn conclude(&self, passed: bool, aborted: usize) -> Verdict {
+        self.conclude_after(passed, aborted, |_| ())
+    }
+
+    /// The same for somebody who wants to `look` at what was opened before it is decided upon.
+    pub(crate) fn conclude_after(
+        &self,
+        passed: bool,
+        aborted: usize,
+        look: impl FnOnce(&[std::sync::Arc<Tape>]),
+    ) -> Verdict {
         let mut failure = None;
         if passed && let Err(error) = self.open_own_for_recording() {
             failure = Some(error);
         }
-        let tapes = self.opened();
+        let tapes = self.close();
+        look(&tapes);
         self.end();
         let mut report = Report::default();
         let mut lines = Vec::new();
@@ -102,6 +115,8 @@ impl Session {
                 count(ledger.late, "call")
             ));
         }
+        report.notes.extend(ledger.remarks.iter().cloned());
+        let remarks = ledger.remarks.len();
         // The first cause first: a miss explains the leftovers behind it, not the reverse.
         let first = ledger.fault.clone();
         let misses = ledger.misses;
@@ -115,6 +130,7 @@ impl Session {
             report,
             failure,
             line,
+            remarks,
         }
     }
 
@@ -135,7 +151,8 @@ impl Session {
             ));
         }
         if self.settings().matching == Matching::Order && ledger.served > 0 {
-            ledger.note("matching = order compared no request with its recording");
+            let remark = "matching = order compared no request with its recording";
+            ledger.remarks.push(remark.to_owned());
         }
     }
 

@@ -1,8 +1,8 @@
 //! Which recorded call answers a request: matching over one take, each call served once.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::by_print::ByPrint;
 use super::{How, NotTaken};
 use crate::canon::{self, IgnorePaths};
 use crate::config::Matching;
@@ -21,7 +21,7 @@ pub(crate) struct Cursor {
     /// The fingerprint of each key; `None` for calls written by hand.
     prints: Vec<Option<u64>>,
     /// Calls not yet taken, by fingerprint, in recorded order.
-    strict: HashMap<u64, VecDeque<usize>>,
+    strict: ByPrint,
     /// Calls not yet taken that were written by hand and are compared on the members they have.
     loose: Vec<usize>,
     /// What compares requests of different protocols, and the form of each key; only where they may match.
@@ -29,6 +29,8 @@ pub(crate) struct Cursor {
     order: PartialOrder,
     /// Which request, counted from 1, took each call.
     taken: Vec<Option<usize>>,
+    /// The first call that nobody has taken.
+    next: usize,
     served: usize,
 }
 
@@ -40,16 +42,17 @@ impl Cursor {
             calls: Vec::with_capacity(take.calls.len()),
             keys: Vec::with_capacity(take.calls.len()),
             prints: Vec::with_capacity(take.calls.len()),
-            strict: HashMap::with_capacity(take.calls.len()),
+            strict: ByPrint::with_capacity(take.calls.len()),
             loose: Vec::new(),
             across: None,
+            next: 0,
             served: 0,
         };
         for (index, mut call) in take.calls.into_iter().enumerate() {
             let key = key(&mut call, redactor, ignore);
             let print = canon::fingerprint_recorded(&key);
             match print {
-                Some(print) => cursor.strict.entry(print).or_default().push_back(index),
+                Some(print) => cursor.strict.push(print, index),
                 None => cursor.loose.push(index),
             }
             cursor.keys.push(key);
@@ -117,7 +120,8 @@ impl Cursor {
         let found = match matching {
             Matching::Order => {
                 let last = self.calls.len().checked_sub(1).filter(|_| repeat);
-                self.leftovers().next().or(last).ok_or(NotTaken::Over)
+                let next = (self.next < self.calls.len()).then_some(self.next);
+                next.or(last).ok_or(NotTaken::Over)
             }
             _ => self.equal(live, repeat).ok_or_else(|| self.why_not(live)),
         }?;
@@ -130,7 +134,7 @@ impl Cursor {
             });
         }
         // What will never be asked for again is given away, so that it is freed.
-        let kept = self.calls[found].clone().filter(|_| repeat);
+        let kept = self.calls[found].as_ref().filter(|_| repeat).map(Arc::clone);
         let Some(call) = self.calls[found].take() else {
             // It was taken by a request that did not want it repeated.
             return Err(self.why_not(live));
@@ -144,17 +148,20 @@ impl Cursor {
             self.remove(found);
         }
         self.taken[found].get_or_insert(request);
+        while self.taken.get(self.next).is_some_and(Option::is_some) {
+            self.next += 1;
+        }
         self.served = request;
         Ok((found, call))
     }
 
     /// Whether no other call is left that answers the request.
     fn is_last(&self, index: usize, live: &CanonicalRequest) -> bool {
-        let queue = self.prints[index].and_then(|print| self.strict.get(&print));
-        let others = queue.into_iter().flatten().chain(&self.loose);
+        let equal = self.prints[index].map(|print| self.strict.of(print));
+        let others = equal.into_iter().flatten().chain(self.loose.iter().copied());
         !others
-            .filter(|other| **other != index && self.taken[**other].is_none())
-            .any(|other| canon::same_request(&self.keys[*other], live))
+            .filter(|other| *other != index && self.taken[*other].is_none())
+            .any(|other| canon::same_request(&self.keys[other], live))
     }
 
     /// The first call in recorded order that is equal to the request and not taken; where there is none and calls may
@@ -165,16 +172,13 @@ impl Cursor {
     }
 
     fn equal_where(&self, live: &CanonicalRequest, may: impl Fn(usize) -> bool) -> Option<usize> {
-        let same = |index: &&usize| may(**index) && canon::same_request(&self.keys[**index], live);
-        let strict = self
-            .strict
-            .get(&canon::fingerprint(live))
-            .and_then(|queue| queue.iter().find(same));
-        let loose = self.loose.iter().find(same);
+        let same = |index: &usize| may(*index) && canon::same_request(&self.keys[*index], live);
+        let strict = self.strict.of(canon::fingerprint(live)).find(same);
+        let loose = self.loose.iter().copied().find(same);
         match (strict, loose) {
-            (Some(strict), Some(loose)) => Some(*strict.min(loose)),
+            (Some(strict), Some(loose)) => Some(strict.min(loose)),
             (None, None) => self.alike(live).find(|index| may(*index)),
-            (found, None) | (None, found) => found.copied(),
+            (found, None) | (None, found) => found,
         }
     }
 
@@ -209,13 +213,8 @@ impl Cursor {
     }
 
     fn remove(&mut self, index: usize) {
-        if let Some(print) = self.prints[index]
-            && let Some(queue) = self.strict.get_mut(&print)
-        {
-            // The first of equal calls almost always, so this is no search.
-            if let Some(position) = queue.iter().position(|other| *other == index) {
-                queue.remove(position);
-            }
+        if let Some(print) = self.prints[index] {
+            self.strict.remove(print, index);
         }
         if let Some(position) = self.loose.iter().position(|other| *other == index) {
             self.loose.remove(position);
@@ -307,245 +306,5 @@ impl PartialOrder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json::{Json, Object, parse};
-    use crate::model::Metrics;
-
-    fn live(text: &str) -> CanonicalRequest {
-        CanonicalRequest {
-            protocol: "openai-chat".to_owned(),
-            model: "m".to_owned(),
-            messages: vec![Json::from(text)],
-            parameters: Object::new(),
-            ..CanonicalRequest::default()
-        }
-    }
-
-    /// A call with text, start and end.
-    fn call(text: &str, span: Option<(u64, u64)>) -> Call {
-        Call {
-            request: RecordedRequest::recorded(live(text), "sha256:0".to_owned()).into(),
-            started_us: span.map(|(start, _)| start),
-            metrics: span.map(|(start, end)| Metrics {
-                ttfb_us: 0,
-                total_us: end - start,
-            }),
-            ..Call::default()
-        }
-    }
-
-    fn cursor(calls: Vec<Call>) -> Cursor {
-        let take = Take {
-            trace_id: "t".to_owned(),
-            calls,
-        };
-        Cursor::new(take, &Redactor::none(), &IgnorePaths::default())
-    }
-
-    fn once(matching: Matching) -> How {
-        How {
-            matching,
-            repeat: false,
-        }
-    }
-
-    #[test]
-    fn where_calls_may_repeat_the_last_equal_one_answers_again() {
-        for matching in [Matching::Sequential, Matching::Keyed] {
-            let mut cursor = cursor(vec![
-                call("a", Some((0, 1))),
-                call("b", Some((1, 2))),
-                call("a", Some((2, 3))),
-            ]);
-            let mut again = |text: &str, repeat: bool| {
-                let how = How { matching, repeat };
-                cursor.take(&live(text), how, |_| Ok(())).map(|(index, _)| index)
-            };
-            assert_eq!(again("a", true).unwrap(), 0);
-            assert_eq!(again("b", true).unwrap(), 1);
-            assert_eq!(again("b", true).unwrap(), 1);
-            for _ in 0..3 {
-                assert_eq!(again("a", true).unwrap(), 2);
-            }
-            // Only who asks for it gets a repetition.
-            assert!(matches!(
-                again("a", false),
-                Err(NotTaken::Exhausted {
-                    call: 0,
-                    by: 1,
-                    equal: 2
-                })
-            ));
-            assert!(matches!(again("c", true), Err(NotTaken::Unknown)));
-            assert_eq!(cursor.leftovers().count(), 0);
-        }
-    }
-
-    #[test]
-    fn a_call_written_by_hand_and_the_last_of_an_order_may_repeat_too() {
-        let mut by_hand = call("a", None);
-        Arc::make_mut(&mut by_hand.request).hash = None;
-        let mut cursor = cursor(vec![by_hand, call("b", None)]);
-        let how = |matching| How {
-            matching,
-            repeat: true,
-        };
-        for _ in 0..2 {
-            assert_eq!(
-                cursor
-                    .take(&live("a"), how(Matching::Keyed), |_| Ok(()))
-                    .unwrap()
-                    .0,
-                0
-            );
-        }
-        for _ in 0..2 {
-            assert_eq!(
-                cursor
-                    .take(&live("x"), how(Matching::Order), |_| Ok(()))
-                    .unwrap()
-                    .0,
-                1
-            );
-        }
-        // One that was given away cannot come back.
-        let mut spent = super::tests::cursor(vec![call("a", None)]);
-        take(&mut spent, "a", Matching::Keyed).unwrap();
-        assert!(matches!(
-            spent.take(&live("a"), how(Matching::Keyed), |_| Ok(())),
-            Err(NotTaken::Exhausted { .. })
-        ));
-    }
-
-    fn take(cursor: &mut Cursor, text: &str, matching: Matching) -> Result<usize, NotTaken> {
-        cursor
-            .take(&live(text), once(matching), |_| Ok(()))
-            .map(|(index, _)| index)
-    }
-
-    #[test]
-    fn equal_requests_are_answered_in_recorded_order_then_refused() {
-        for matching in [Matching::Sequential, Matching::Keyed] {
-            let mut cursor = cursor(vec![
-                call("a", Some((0, 1))),
-                call("a", Some((1, 2))),
-                call("a", Some((2, 3))),
-            ]);
-            for expected in 0..3 {
-                assert_eq!(take(&mut cursor, "a", matching).unwrap(), expected);
-            }
-            let refused = take(&mut cursor, "a", matching).unwrap_err();
-            assert!(
-                matches!(
-                    refused,
-                    NotTaken::Exhausted {
-                        call: 0,
-                        by: 1,
-                        equal: 3
-                    }
-                ),
-                "{refused:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_was_sequential_stays_strict() {
-        let mut cursor = cursor(vec![call("a", Some((0, 10))), call("b", Some((10, 20)))]);
-        let refused = take(&mut cursor, "b", Matching::Sequential).unwrap_err();
-        assert!(
-            matches!(
-                refused,
-                NotTaken::Early {
-                    call: 1,
-                    waits_for: 0
-                }
-            ),
-            "{refused:?}"
-        );
-        assert_eq!(take(&mut cursor, "b", Matching::Keyed).unwrap(), 1);
-        assert_eq!(take(&mut cursor, "a", Matching::Sequential).unwrap(), 0);
-    }
-
-    #[test]
-    fn what_ran_concurrently_comes_in_any_order() {
-        // a and b overlap, c started after both.
-        let calls = || {
-            vec![
-                call("a", Some((0, 10))),
-                call("b", Some((5, 30))),
-                call("c", Some((30, 40))),
-            ]
-        };
-        for order in [["a", "b", "c"], ["b", "a", "c"]] {
-            let mut cursor = cursor(calls());
-            for text in order {
-                take(&mut cursor, text, Matching::Sequential).unwrap();
-            }
-            assert_eq!(cursor.leftovers().count(), 0);
-        }
-        let mut early = cursor(calls());
-        take(&mut early, "a", Matching::Sequential).unwrap();
-        assert!(matches!(
-            take(&mut early, "c", Matching::Sequential),
-            Err(NotTaken::Early { waits_for: 1, .. })
-        ));
-    }
-
-    #[test]
-    fn instant_calls_never_block_each_other() {
-        let mut cursor = cursor(vec![call("a", Some((5, 5))), call("b", Some((5, 5)))]);
-        assert_eq!(take(&mut cursor, "a", Matching::Sequential).unwrap(), 0);
-        assert_eq!(take(&mut cursor, "b", Matching::Sequential).unwrap(), 1);
-    }
-
-    #[test]
-    fn without_times_the_file_order_is_strict() {
-        let mut cursor = cursor(vec![call("a", None), call("b", Some((0, 0)))]);
-        assert!(matches!(
-            take(&mut cursor, "b", Matching::Sequential),
-            Err(NotTaken::Early { waits_for: 0, .. })
-        ));
-        assert_eq!(take(&mut cursor, "a", Matching::Sequential).unwrap(), 0);
-        assert_eq!(take(&mut cursor, "b", Matching::Sequential).unwrap(), 1);
-    }
-
-    #[test]
-    fn order_looks_at_no_body_and_a_refused_call_stays() {
-        let mut cursor = cursor(vec![call("a", None), call("b", None)]);
-        let refuse = |_: &Call| Err(Error::new(crate::ErrorKind::Miss, "no", ""));
-        assert!(matches!(
-            cursor.take(&live("x"), once(Matching::Order), refuse),
-            Err(NotTaken::Refused(_))
-        ));
-        assert_eq!(take(&mut cursor, "x", Matching::Order).unwrap(), 0);
-        assert_eq!(take(&mut cursor, "y", Matching::Order).unwrap(), 1);
-        assert!(matches!(
-            take(&mut cursor, "z", Matching::Order),
-            Err(NotTaken::Over)
-        ));
-    }
-
-    #[test]
-    fn hand_written_calls_are_compared_on_what_they_have() {
-        let mut by_hand = call("a", None);
-        let request = Arc::make_mut(&mut by_hand.request);
-        request.hash = None;
-        request.model = None;
-        request.parameters = parse("{\"temperature\":null}").unwrap().as_object().cloned();
-        let mut cursor = cursor(vec![by_hand]);
-        let mut request = live("a");
-        request.parameters.push("temperature", 1_u64);
-        assert!(matches!(
-            cursor.take(&request, once(Matching::Sequential), |_| Ok(())),
-            Err(NotTaken::Unknown)
-        ));
-        request.parameters = parse("{\"tools\":[1]}").unwrap().as_object().cloned().unwrap();
-        assert!(
-            cursor
-                .take(&request, once(Matching::Sequential), |_| Ok(()))
-                .is_ok()
-        );
-    }
-}
+#[path = "cursor_tests.rs"]
+mod tests;

@@ -26,7 +26,9 @@ pub(super) fn report(
             NotTaken::Over | NotTaken::Exhausted { .. } => {
                 "every recorded call that answers a request was used in"
             }
-            NotTaken::Unknown | NotTaken::Refused(_) => "no recorded call answers a request of",
+            NotTaken::Unknown | NotTaken::Late | NotTaken::Refused(_) => {
+                "no recorded call answers a request of"
+            }
         };
         let text = format!("{what} `{}` (its details are private)", place.test);
         return Error::new(ErrorKind::Miss, text, advice);
@@ -104,6 +106,7 @@ fn screen(
                 waits_for + 1
             )
         }
+        NotTaken::Late => "the test has ended".to_owned(),
         NotTaken::Refused(error) => error.message().to_owned(),
     };
     used(cursor, &mut line);

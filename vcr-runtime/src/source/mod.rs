@@ -1,5 +1,6 @@
 //! What can be replayed: one trait, and the forms in which answers are kept.
 
+mod by_print;
 mod cassette;
 mod cursor;
 mod frozen;

@@ -73,20 +73,23 @@ pub(crate) enum NotTaken {
     Over,
     /// An equal answer is there, but an earlier one has not been asked for yet.
     Early { call: usize, waits_for: usize },
+    /// The test has ended, and its verdict is being made.
+    Late,
     /// The answer in turn cannot serve this request; it was not taken.
     Refused(Error),
 }
 
 impl NotTaken {
-    /// The same for metrics.
-    pub(crate) fn reason(&self) -> Reason {
-        match self {
+    /// The same for metrics; a call that came too late is no miss.
+    pub(crate) const fn reason(&self) -> Option<Reason> {
+        Some(match self {
             Self::Unknown => Reason::NoMatch,
             Self::Exhausted { .. } => Reason::Consumed,
             Self::Over => Reason::Exhausted,
             Self::Early { .. } => Reason::OutOfOrder,
             Self::Refused(_) => Reason::Shape,
-        }
+            Self::Late => return None,
+        })
     }
 }
 

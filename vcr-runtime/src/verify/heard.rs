@@ -25,9 +25,7 @@ pub(crate) fn misread_stream(call: &Call, wire: &dyn Wire, heard: &[Heard<'_>]) 
     // and to the comparison of what an SDK makes of the answer.
     if let Some(rules) = wire.rules() {
         let payloads = heard.iter().map(|heard| (heard.name, heard.document));
-        if difference(call, &rules.told(payloads), said::Natives::Skipped).is_none() {
-            return None;
-        }
+        difference(call, &rules.told(payloads), said::Natives::Skipped)?;
     }
     let events = heard.iter().map(|heard| WireEvent {
         event: heard.name.map(str::to_owned),

@@ -25,6 +25,9 @@ pub struct DaemonConfig {
     /// `vcr.toml`. By default the provider that the model names (`groq/llama-3`), else the home of the path's protocol.
     /// `VCR_UPSTREAM`, `[serve] upstream`.
     pub upstream: Option<String>,
+    /// What answers instead of cassettes, such as `frozen:answers.jsonl` in the fixture directory. Each scenario is a run of its
+    /// own over it. With it a call that does not say what to do is replayed.
+    pub source: Option<String>,
     /// What to do with a call that does not say: by default pass it through.
     pub mode: Option<Mode>,
     /// How fast to replay.
@@ -74,6 +77,7 @@ impl DaemonConfig {
             self.fixture_dir.as_ref().map(|path| path.display().to_string()),
         );
         set(Key::Upstream, self.upstream.clone());
+        set(Key::Source, self.source.clone());
         set(Key::Mode, self.mode.map(|mode| mode.to_string()));
         set(Key::Speed, self.speed.map(|speed| speed.to_string()));
         set(Key::Chaos, self.chaos_latency.map(|chaos| chaos.to_string()));

@@ -18,6 +18,7 @@ pub(super) const NOWHERE: Place<'static> = Place {
     package: "unknown_invoker",
     module_path: "",
     function: "",
+    made_of: None,
     manifest_dir: ".",
 };
 
@@ -32,6 +33,7 @@ const FIXTURE_DIR: &str = "vcr_fixture_dir";
 pub(super) struct Terms {
     pub(super) around: Surroundings,
     flags: Layer,
+    default_mode: Mode,
     /// Where cassettes are; no request gets out of it.
     pub(super) fixtures: PathBuf,
     chaos_seed: Option<u64>,
@@ -48,13 +50,18 @@ impl Terms {
     ) -> Result<(Self, ServeSettings)> {
         let flags = config.layer();
         let serve = ServeSettings::resolve(&flags, around.environment, &around.project)?;
-        let settings = Settings::resolve(&[&flags], around.environment, &around.project, Mode::Live)?;
+        let default_mode = match config.source {
+            Some(_) => Mode::Replay,
+            None => Mode::Live,
+        };
+        let settings = Settings::resolve(&[&flags], around.environment, &around.project, default_mode)?;
         let draws = matches!(settings.chaos, Chaos::Jitter { .. });
         let terms = Self {
             fixtures: root.join(settings.fixture_dir.as_deref().unwrap_or(Path::new(FIXTURES))),
             chaos_seed: settings.chaos_seed.or_else(|| draws.then(Jitter::fresh_seed)),
             around,
             flags,
+            default_mode,
             known: Mutex::default(),
         };
         Ok((terms, serve))
@@ -92,16 +99,9 @@ impl Terms {
             ));
         }
         let (environment, project) = (self.around.environment, &self.around.project);
-        let mut settings = Settings::resolve(&[&metadata, &self.flags], environment, project, Mode::Live)?;
+        let layers = [&metadata, &self.flags];
+        let mut settings = Settings::resolve(&layers, environment, project, self.default_mode)?;
         settings.chaos_seed = settings.chaos_seed.or(self.chaos_seed);
-        // A call that names a cassette means that cassette.
-        if members
-            .get("vcr_scenario")
-            .or_else(|| members.get("vcr_filename"))
-            .is_some()
-        {
-            settings.source = None;
-        }
         settings.fixture_dir = Some(match members.get(FIXTURE_DIR).and_then(Json::as_str) {
             Some(named) => below(&self.fixtures, named)?,
             None => self.fixtures.clone(),

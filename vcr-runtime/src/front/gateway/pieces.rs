@@ -25,12 +25,17 @@ pub(super) struct PieceByPiece {
     flushed: Arc<Flushed>,
     mark: u64,
     started: bool,
+    /// When the body ends, if that is later than its last piece and is waited for.
+    end: Option<Duration>,
     abort: bool,
 }
 
 impl PieceByPiece {
-    pub(super) fn new(pieces: Pieces, pace: Pace, abort: bool, flushed: Arc<Flushed>) -> Self {
+    /// `end` is when the body is over, from the call's start like the times of the pieces.
+    pub(super) fn new(pieces: Pieces, end: Duration, pace: Pace, abort: bool, flushed: Arc<Flushed>) -> Self {
+        let is_later = pieces.cuts.last().is_none_or(|(last, _)| *last < end);
         Self {
+            end: (!pace.is_immediate() && is_later).then_some(end),
             rest: Bytes::from(pieces.bytes),
             cuts: pieces.cuts.into_iter(),
             step: 0,
@@ -45,7 +50,7 @@ impl PieceByPiece {
 
     /// The body has ended in order; known with the last piece, so that its end travels in the same write.
     pub(super) fn is_over(&self) -> bool {
-        self.cuts.as_slice().is_empty() && !self.abort
+        self.cuts.as_slice().is_empty() && !self.abort && self.end.is_none()
     }
 
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
@@ -62,24 +67,35 @@ impl PieceByPiece {
             if self.started {
                 ready!(self.flushed.poll_past(self.mark, context));
             }
-            if let Some(pace) = &self.pace {
-                let (pace, step, offset) = (Arc::clone(pace), self.step, *due);
-                let due = self
-                    .due
-                    .get_or_insert_with(|| Box::pin(async move { pace.until(step, offset).await }));
-                ready!(due.as_mut().poll(context));
-                self.due = None;
-            }
+            let (due, length) = (*due, *length);
+            ready!(self.wait(due, context));
             self.started = true;
             self.step += 1;
             self.mark = self.flushed.count();
-            let piece = self.rest.split_to((*length).min(self.rest.len()));
+            let piece = self.rest.split_to(length.min(self.rest.len()));
             self.cuts.next();
             return Poll::Ready(Some(Ok(piece)));
         }
     }
 
-    fn poll_end(&mut self, context: &Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    /// Waits until the next step, recorded at `offset`, is due.
+    fn wait(&mut self, offset: Duration, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(pace) = &self.pace {
+            let (pace, step) = (Arc::clone(pace), self.step);
+            let due = self
+                .due
+                .get_or_insert_with(|| Box::pin(async move { pace.until(step, offset).await }));
+            ready!(due.as_mut().poll(context));
+            self.due = None;
+        }
+        Poll::Ready(())
+    }
+
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if let Some(end) = self.end {
+            ready!(self.wait(end, context));
+            self.end = None;
+        }
         if !self.abort {
             return Poll::Ready(None);
         }
@@ -115,7 +131,13 @@ mod tests {
     fn the_next_piece_waits_until_the_one_before_has_left() {
         let flushed = Arc::new(Flushed::default());
         let all = pieces(&[(0, "a"), (0, ""), (0, "b")]);
-        let mut body = PieceByPiece::new(all, Pace::new(0.0, vec![]), false, Arc::clone(&flushed));
+        let mut body = PieceByPiece::new(
+            all,
+            Duration::from_secs(9),
+            Pace::new(0.0, vec![]),
+            false,
+            Arc::clone(&flushed),
+        );
         assert_eq!(poll(&mut body), data("a"));
         assert!(poll(&mut body).is_pending());
         assert!(!body.is_over());
@@ -130,6 +152,7 @@ mod tests {
         let flushed = Arc::new(Flushed::default());
         let mut body = PieceByPiece::new(
             Pieces::default(),
+            Duration::ZERO,
             Pace::new(0.0, vec![]),
             true,
             Arc::clone(&flushed),
@@ -150,7 +173,13 @@ mod tests {
         let start = tokio::time::Instant::now();
         let pace = Pace::new(0.5, vec![Duration::from_millis(7)]);
         let all = pieces(&[(10, "a"), (400, "b"), (1000, "c")]);
-        let mut body = PieceByPiece::new(all, pace, false, Arc::clone(&flushed));
+        let mut body = PieceByPiece::new(
+            all,
+            Duration::from_millis(1000),
+            pace,
+            false,
+            Arc::clone(&flushed),
+        );
         let mut seen = Vec::new();
         while let Some(piece) = std::future::poll_fn(|context| body.poll_piece(context)).await {
             seen.push((start.elapsed().as_millis(), piece.unwrap()));
@@ -161,5 +190,26 @@ mod tests {
             seen,
             expected.map(|(at, text)| (at, Bytes::from_static(text.as_bytes())))
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_silence_before_the_end_is_waited_for_whatever_the_end() {
+        for abort in [false, true] {
+            let flushed = Arc::new(Flushed::default());
+            let start = tokio::time::Instant::now();
+            let mut body = PieceByPiece::new(
+                pieces(&[(10, "a")]),
+                Duration::from_millis(900),
+                Pace::new(1.0, vec![]),
+                abort,
+                Arc::clone(&flushed),
+            );
+            let first = std::future::poll_fn(|context| body.poll_piece(context)).await;
+            assert!(first.is_some_and(|piece| piece.is_ok()) && !body.is_over());
+            flushed.note();
+            let last = std::future::poll_fn(|context| body.poll_piece(context)).await;
+            assert_eq!(last, abort.then_some(Err(Broken::Recorded)));
+            assert_eq!(start.elapsed().as_millis(), 900);
+        }
     }
 }

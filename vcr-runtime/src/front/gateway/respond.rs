@@ -122,6 +122,7 @@ pub(super) async fn play(
         head,
         body,
         abort,
+        end,
         pace,
     } = playback;
     let pieces = match body {
@@ -144,7 +145,7 @@ pub(super) async fn play(
         // Providers send the head when they have something to say, and a caller's time to the head counts.
         pace.until(0, *offset).await;
     }
-    let body = PieceByPiece::new(pieces, pace, abort, flushed);
+    let body = PieceByPiece::new(pieces, end, pace, abort, flushed);
     Ok(with_head(
         head.status,
         &head.headers,

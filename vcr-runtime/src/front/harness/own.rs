@@ -132,18 +132,17 @@ pub(super) fn open(config: &HarnessConfig, directory: &Path) -> Result<Arc<Sessi
 /// Ends the session and saves what it recorded.
 pub(super) fn conclude(session: &Session, aborted: usize) -> (HarnessReport, Option<crate::Error>) {
     session.end();
-    let leftovers = session
-        .opened()
-        .iter()
-        .filter_map(|tape| tape.with_source(|source| source.leftovers().left))
-        .flatten()
-        .map(|left| Leftover {
+    let mismatches = session.ledger().misses as u64;
+    let mut leftovers = Vec::new();
+    let verdict = session.conclude_after(true, aborted, |tapes| {
+        let sources = tapes
+            .iter()
+            .filter_map(|tape| tape.with_source(|source| source.leftovers().left));
+        leftovers.extend(sources.flatten().map(|left| Leftover {
             name: left.name,
             summary: left.about,
-        })
-        .collect();
-    let mismatches = session.ledger().misses as u64;
-    let verdict = session.conclude(true, aborted);
+        }));
+    });
     let report = HarnessReport {
         served: verdict.report.replayed as u64,
         recorded: verdict.report.recorded as u64,

@@ -173,7 +173,7 @@ fn open_recorder(config: &HarnessConfig, target: Target) -> HarnessResult<Opened
     }
     // Written once at the start, so that what cannot be written is known before a call is paid for.
     let opened = document(&path, config).and_then(|document| {
-        let written = replace(&path, &document.pieces().concat());
+        let written = replace(&path, &path, &document.pieces().concat());
         written.map(|()| document).map_err(|error| fault(&error))
     });
     let document = match opened {

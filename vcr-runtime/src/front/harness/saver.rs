@@ -60,7 +60,7 @@ fn run(path: &Path, mut document: Document, receiver: &Receiver<String>) -> Resu
         }
         receiver.try_iter().for_each(|stored| document.push(&stored));
         let began = Instant::now();
-        outcome = replace(path, &document.pieces().concat());
+        outcome = replace(path, path, &document.pieces().concat());
         dirty = rest(began.elapsed() * REST, &mut document, receiver);
     }
 }

@@ -74,7 +74,8 @@ impl Source for FrozenSource {
         &self.id
     }
 
-    /// By the hash alone: `ask.how.matching` orders recordings, and frozen answers have no order but within an entry.
+    /// By the hash alone: `ask.how` is about recordings. Frozen answers have no order but within an entry, and none is ever given
+    /// twice.
     fn take(&mut self, ask: &Ask<'_>) -> Result<Answer, NotTaken> {
         let refuse = |error: Error| NotTaken::Refused(error);
         if self.served >= self.ceilings.calls {
@@ -83,10 +84,7 @@ impl Source for FrozenSource {
         let key = self.key(ask.request);
         let key = key.map_err(|why| refuse(report::no_hash(why, self.ceilings.request)))?;
         let lines = self.fixtures.get(&key).ok_or(NotTaken::Unknown)?;
-        let mut number = self.cursors.get(&key).copied().unwrap_or(0);
-        if ask.how.repeat {
-            number = number.min(lines.len().saturating_sub(1));
-        }
+        let number = self.cursors.get(&key).copied().unwrap_or(0);
         let exhausted = NotTaken::Exhausted {
             call: lines.line as usize,
             by: self.served,

@@ -57,7 +57,8 @@ fn take(
         request: &request(text),
         how: How {
             matching: Matching::Sequential,
-            repeat: false,
+            // An exhausted sequence stays exhausted.
+            repeat: true,
         },
         servable,
     };

@@ -89,8 +89,12 @@ impl Canonical {
 
     /// 64 lower-case hexadecimal digits.
     pub(crate) fn hash(&self) -> String {
+        let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
         let digest = Sha256::digest(self.text().as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        digest
+            .iter()
+            .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+            .collect()
     }
 }
 

@@ -343,11 +343,11 @@ mod tests {
             ),
             (
                 r#"{"format_version":1,"interactions":[{"request":{"method":"POST","path":"/","body":[256]}}]}"#,
-                "expected a byte, a number from 0 to 255 at line 1 column 81 (in `interactions[0].request.body[0]`)",
+                "expected a byte, a number from 0 to 255 at line 1 column 84 (in `interactions[0].request.body[0]`)",
             ),
             (
                 r#"{"format_version":1,"interactions":[{"request":{"method":"POST","path":"/","body":[01]}}]}"#,
-                "expected a byte",
+                "not a JSON number",
             ),
             (
                 r#"{"format_version":1,"interactions":[{"response":{"kind":"odd","status":200}}]}"#,

@@ -22,8 +22,14 @@ pub(super) fn text_into(number: &Number, out: &mut String) {
 }
 
 fn double_into(double: f64, out: &mut String) {
-    // The shortest digits that read back to the same double, as `d.ddde±x`.
-    let scientific = format!("{:e}", double.abs());
+    // The shortest digits that read back to the same double, as `d.ddde±x`. Of two that are equally near the library takes
+    // the even one, as rounding to that many digits does.
+    let shortest = format!("{:e}", double.abs());
+    let places = shortest
+        .split('e')
+        .next()
+        .map_or(0, |mantissa| mantissa.len().saturating_sub(2));
+    let scientific = format!("{:.places$e}", double.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     let digits: String = mantissa.chars().filter(|character| *character != '.').collect();
@@ -89,6 +95,8 @@ mod tests {
             ("1e-5", "0.00001"),
             ("1.5e-6", "1.5e-6"),
             ("7.50", "7.5"),
+            // Exactly between two spellings of equal length.
+            ("170035673400901.125", "170035673400901.12"),
         ] {
             assert_eq!(text(spelling), expected, "{spelling}");
         }

@@ -1,6 +1,5 @@
 //! One call: the request into the provider's form, the head of the answer, an error body.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,10 +52,8 @@ pub(super) async fn call(settings: Arc<HttpSettings>, request: Request) -> Resul
 fn project() -> Result<Arc<ProjectFile>, Failure> {
     let environment = Environment::process();
     let place = Place::at_run_time(environment);
-    let manifest = environment
-        .get("CARGO_MANIFEST_DIR")
-        .unwrap_or(place.manifest_dir);
-    ProjectFile::load(Path::new(manifest)).map_err(|error| Failure::new("ConfigError", error.to_string()))
+    let manifest = environment.manifest_dir(place.manifest_dir);
+    ProjectFile::load(manifest).map_err(|error| Failure::new("ConfigError", error.to_string()))
 }
 
 fn headers(settings: &HttpSettings, route: &Route, provider: &str) -> Result<HeaderMap, Failure> {

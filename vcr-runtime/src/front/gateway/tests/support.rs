@@ -53,6 +53,7 @@ pub(super) fn replaying(playback: impl Fn() -> Playback + Send + Sync + 'static)
 
 pub(super) fn playback(headers: &[(&str, &str)], body: PlaybackBody, abort: bool) -> Playback {
     Playback {
+        end: std::time::Duration::ZERO,
         head: HttpHead {
             status: 200,
             headers: pairs(headers),
