@@ -14,10 +14,13 @@ const SIZE: usize = 7_990_000;
 
 pub fn run() {
     let directory = tempfile::tempdir().unwrap();
-    for (what, answer) in [("answers of 1.5 kB", 1_500), ("answers of 20 bytes", 20)] {
-        let path = directory.path().join("answers.jsonl");
+    let path = directory.path().join("answers.jsonl");
+    for (what, answer) in [("answers of 20 bytes", 20), ("answers of 1.5 kB", 1_500)] {
         std::fs::write(&path, lines(answer)).unwrap();
-        memory(directory.path(), &path, what);
+        if answer == 20 {
+            // The more answers, the more there is to remember; and a second look would find the first one's memory.
+            memory(directory.path(), &path, what);
+        }
         measure(directory.path(), &path, what);
     }
 }

@@ -8,6 +8,8 @@ use clap::{Args, Parser, Subcommand};
 use vcr_runtime::daemon::DaemonConfig;
 use vcr_runtime::{Chaos, IncludeRaw, Matching, Mode, Speed};
 
+use crate::files::FIXTURES;
+
 /// What cargo passes on.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo", version, about)]
@@ -27,6 +29,18 @@ pub(crate) struct Vcr {
 pub(crate) enum Command {
     /// Record and replay for programs in any language, on a loopback port
     Serve(Box<Serve>),
+    /// Put what interrupted recordings left into files beside their cassettes
+    Recover {
+        /// A cassette, its journal, or a directory
+        #[arg(default_value = FIXTURES)]
+        path: PathBuf,
+    },
+    /// Prove cassettes: format, hashes, and that all layers say the same. Exits with 1 where something is wrong
+    Verify {
+        /// A cassette or a directory
+        #[arg(default_value = FIXTURES)]
+        path: PathBuf,
+    },
     /// Write the latest take of a cassette as a file of frozen answers
     Freeze {
         /// The cassette

@@ -1,6 +1,7 @@
 //! `cargo vcr`: recordings of language models, outside of `cargo test`.
 
 mod args;
+mod files;
 mod frozen;
 mod serve;
 
@@ -19,6 +20,8 @@ async fn main() -> ExitCode {
     let Cargo::Vcr(arguments) = Cargo::parse_from(words);
     match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments).await,
+        Command::Recover { path } => files::recover(&path),
+        Command::Verify { path } => files::verify(&path),
         Command::Freeze { cassette, frozen } => frozen::freeze(&cassette, &frozen),
         Command::Thaw { frozen, cassette } => frozen::thaw(&frozen, &cassette),
         Command::Probe { frozen } => frozen::probe(&frozen),

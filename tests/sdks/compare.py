@@ -8,8 +8,12 @@ import sys
 TRANSPORT = {"sdk_http_response", "_request_id"}
 # Filler with which providers hide the length of a piece; frames do not hold it.
 FILLER = {"obfuscation", "p"}
-# An account's id is redacted before anything is stored; no reason phrase is, and the scripted provider has its own.
-REPLACED = [("user_PLACEHOLDER1", "[REDACTED]"), ('"status":"Scripted"', '"status":"Not Found"')]
+# Ids of accounts are redacted before anything is stored; no reason phrase is, and the scripted provider has its own.
+REPLACED = [
+    ("user_PLACEHOLDER1", "[REDACTED]"),
+    ("safety-id-PLACEHOLDER2", "[REDACTED]"),
+    ('"status":"Scripted"', '"status":"Not Found"'),
+]
 
 
 def load(path):

@@ -32,6 +32,7 @@
 //! | `daemon` | the same for programs in any language: what `cargo vcr serve` runs (feature `daemon`) |
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
 //! | [`summary`](fn@summary) | a cassette in a few lines |
+//! | [`freeze`], [`thaw`], [`probe_frozen`] | frozen answers: a file that answers instead of a cassette, by the hash of the request |
 //! | `harness` | a server outside a test that records and replays (feature `harness`) |
 //!
 //! # Modes
@@ -85,7 +86,8 @@ pub use model::{Frame, FunctionCall, ToolCall, Usage};
 pub use protocol::{Protocol, resolve};
 pub use scope::Scoped;
 pub use session::{
-    ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Report, StreamBreaker, TokenQuota,
+    ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Recovered, Report, StreamBreaker,
+    TokenQuota, recover,
 };
 pub use source::{FrozenSnapshot, freeze, frozen_request_hash, probe_frozen, thaw};
 pub use vcr_macros::{test, vcr_test};

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod bad_input;
+mod files;
 mod frozen;
 mod observed;
 mod protocols;

@@ -7,8 +7,6 @@
     reason = "tests, which print what they measured"
 )]
 
-mod big;
-
 use serde_json::{Value, json};
 use vcr_tests::protocols::{BEDROCK, Protocol, STREAMED};
 use vcr_tests::rig::{Cassette, Rig, done};

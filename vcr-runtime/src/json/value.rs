@@ -95,6 +95,18 @@ impl FromIterator<(String, Json)> for Object {
 }
 
 impl Json {
+    /// Puts the members of every object in the order of their names.
+    pub(crate) fn sort(&mut self) {
+        match self {
+            Self::Array(items) => items.iter_mut().for_each(Self::sort),
+            Self::Object(members) => {
+                members.0.sort_by(|a, b| a.0.cmp(&b.0));
+                members.0.iter_mut().for_each(|(_, value)| value.sort());
+            }
+            _ => {}
+        }
+    }
+
     /// The member `key` of an object; `None` on anything else.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)

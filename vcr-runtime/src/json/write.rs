@@ -14,6 +14,9 @@ pub(crate) fn compact(document: &Json) -> String {
 /// for one number.
 const MAX_SPACED_NUMBERS: usize = 8;
 
+/// Texts of which no second room is taken while they are written.
+const LARGE: usize = 64 << 10;
+
 /// The columns that a line of [`fitted`] may take, but for its longest text.
 const WIDTH: usize = 120;
 
@@ -222,8 +225,13 @@ fn quote_into(text: &str, out: &mut String) {
 /// Appends `text` with the escapes that JSON requires and no others: `"`, `\`, and the controls below U+0020.
 pub(crate) fn escape_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
-    // Most texts need no escape, and those that do need room for a few.
-    out.reserve(text.len() + text.len() / 16 + 2);
+    if bytes.len() >= LARGE {
+        // Growing to twice its room would take as much again as the text.
+        out.reserve_exact(bytes.len() + bytes.len() / 8);
+    } else {
+        // Most texts need no escape, and those that do need room for a few.
+        out.reserve(bytes.len() + bytes.len() / 16 + 2);
+    }
     let mut written = 0;
     loop {
         let at = next_special(bytes, written);

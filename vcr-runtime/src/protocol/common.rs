@@ -82,6 +82,15 @@ pub(super) fn is_told(boundary: &Boundary) -> bool {
     boundary.kind == BoundaryKind::Error && !TRANSPORT.contains(&boundary.error_type.as_str())
 }
 
+/// Appends a text to one that may be large already, which must not take twice its room for growing.
+pub(super) fn append(to: &mut String, text: &str) {
+    const LARGE: usize = 64 << 10;
+    if to.len() >= LARGE && to.capacity() - to.len() < text.len() {
+        to.reserve_exact(text.len() + to.len() / 8);
+    }
+    to.push_str(text);
+}
+
 /// Puts a text where its slot is; without one only where there is something to say.
 pub(super) fn fill_text(members: &mut Object, key: &str, slot: &str, text: &str) {
     let has_slot = members.get(key).and_then(Json::as_str) == Some(slot);

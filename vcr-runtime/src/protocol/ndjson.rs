@@ -23,8 +23,8 @@ impl NdjsonParser {
         let mut start = 0;
         while let Some(offset) = self.pending[self.seen..].iter().position(|byte| *byte == b'\n') {
             self.seen += offset + 1;
-            if let Some(event) = event(&self.pending[start..self.seen]) {
-                start = self.seen;
+            if let Some(mut event) = event(&self.pending[start..self.seen]) {
+                event.bytes = self.take_event(&mut start);
                 out.push(event);
             }
         }
@@ -32,11 +32,27 @@ impl NdjsonParser {
         self.pending.drain(..start);
     }
 
+    /// The bytes from `start` to `seen`. What is more than all that follows is handed on as it is: an event may be large.
+    fn take_event(&mut self, start: &mut usize) -> Vec<u8> {
+        let end = self.seen;
+        if end - *start < self.pending.len() - end || *start > 0 {
+            let bytes = self.pending[*start..end].to_vec();
+            *start = end;
+            return bytes;
+        }
+        let rest = self.pending.split_off(end);
+        self.seen = 0;
+        let mut bytes = std::mem::replace(&mut self.pending, rest);
+        bytes.shrink_to_fit();
+        bytes
+    }
+
     /// The end of the stream: a last line that only lacks its line end is an event, half a document is returned.
     pub(crate) fn finish(&mut self, out: &mut Vec<WireEvent>) -> Option<Vec<u8>> {
         let leftover = std::mem::take(self).pending;
         match event(&leftover).filter(|event| crate::json::parse(&event.data).is_ok()) {
-            Some(event) => {
+            Some(mut event) => {
+                event.bytes = leftover;
                 out.push(event);
                 None
             }
@@ -45,7 +61,7 @@ impl NdjsonParser {
     }
 }
 
-/// The event of one line, or of one line after blank ones; `None` when all of it is blank.
+/// The event of one line, or of one line after blank ones, without its bytes; `None` when all of it is blank.
 fn event(bytes: &[u8]) -> Option<WireEvent> {
     let line = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii();
     if line.is_empty() {
@@ -55,7 +71,7 @@ fn event(bytes: &[u8]) -> Option<WireEvent> {
     Some(WireEvent {
         event: None,
         data: text(line.to_vec(), &mut odd),
-        bytes: bytes.to_vec(),
+        bytes: Vec::new(),
         odd,
     })
 }

@@ -94,10 +94,25 @@ impl SseParser {
             return;
         }
         let fields = std::mem::take(&mut self.fields);
-        if let Some(event) = fields.dispatch(&self.pending[*start..self.seen]) {
-            *start = self.seen;
+        if let Some(mut event) = fields.dispatch() {
+            event.bytes = self.take_event(start);
             out.push(event);
         }
+    }
+
+    /// The bytes from `start` to `seen`. What is more than all that follows is handed on as it is: an event may be large.
+    fn take_event(&mut self, start: &mut usize) -> Vec<u8> {
+        let end = self.seen;
+        if end - *start < self.pending.len() - end || *start > 0 {
+            let bytes = self.pending[*start..end].to_vec();
+            *start = end;
+            return bytes;
+        }
+        let rest = self.pending.split_off(end);
+        (self.line, self.seen) = (0, 0);
+        let mut bytes = std::mem::replace(&mut self.pending, rest);
+        bytes.shrink_to_fit();
+        bytes
     }
 }
 
@@ -111,6 +126,7 @@ impl Fields {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => {
+                self.data.reserve(value.len() + 1);
                 self.data.extend_from_slice(value);
                 self.data.push(b'\n');
             }
@@ -121,7 +137,8 @@ impl Fields {
         }
     }
 
-    fn dispatch(mut self, bytes: &[u8]) -> Option<WireEvent> {
+    /// The event, without its bytes.
+    fn dispatch(mut self) -> Option<WireEvent> {
         self.data.pop()?;
         let mut odd = false;
         let data = text(self.data, &mut odd);
@@ -132,7 +149,7 @@ impl Fields {
         Some(WireEvent {
             event,
             data,
-            bytes: bytes.to_vec(),
+            bytes: Vec::new(),
             odd,
         })
     }

@@ -1,5 +1,6 @@
 //! Events with arrival times to frames: coalescing by tick, tool calls assembled, no time lost.
 
+use super::common::append;
 use super::{Event, WireError};
 use crate::model::{Frame, ToolCall, Usage};
 
@@ -110,29 +111,24 @@ impl Timeline {
         match event {
             Event::Text { choice, text } => {
                 if !text.is_empty() {
-                    self.frame(choice, at_us, |frame| {
+                    let frame = self.frame(choice, at_us, |frame| {
                         later_than_text(frame) || frame.refusal.is_some()
-                    })
-                    .chunk
-                    .push_str(&text);
+                    });
+                    take_text(&mut frame.chunk, text);
                 }
             }
             Event::Refusal { choice, text } => {
                 if !text.is_empty() {
-                    self.frame(choice, at_us, |frame| {
+                    let frame = self.frame(choice, at_us, |frame| {
                         later_than_text(frame) || !frame.chunk.is_empty()
-                    })
-                    .refusal
-                    .get_or_insert_default()
-                    .push_str(&text);
+                    });
+                    take_text(frame.refusal.get_or_insert_default(), text);
                 }
             }
             Event::Reasoning { choice, text } => {
                 if !text.is_empty() {
-                    self.frame(choice, at_us, later_than_reasoning)
-                        .reasoning
-                        .get_or_insert_default()
-                        .push_str(&text);
+                    let frame = self.frame(choice, at_us, later_than_reasoning);
+                    take_text(frame.reasoning.get_or_insert_default(), text);
                 }
             }
             Event::Signature { choice, text } => {
@@ -246,6 +242,15 @@ impl Timeline {
             frame.delta_us = std::mem::take(&mut delta_us);
             self.frames.push(frame);
         }
+    }
+}
+
+/// Appends a text, which may be large: the first is taken as it is.
+fn take_text(to: &mut String, text: String) {
+    if to.is_empty() {
+        *to = text;
+    } else {
+        append(to, &text);
     }
 }
 

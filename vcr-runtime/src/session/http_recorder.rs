@@ -139,6 +139,7 @@ impl HttpRecorder {
         if bytes.starts_with(BOM) {
             bytes.drain(..BOM.len());
         }
+        bytes.shrink_to_fit();
         let status = self.head.as_ref().map_or(0, |head| head.status);
         if let Some(wire) = self.wire
             && self.head.is_some()

@@ -15,6 +15,7 @@ mod names;
 mod play;
 mod raw;
 mod recorder;
+mod recover;
 mod rendered;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
@@ -34,6 +35,7 @@ pub(crate) use http::control_headers;
 pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};
+pub use recover::{Recovered, recover};
 pub(crate) use session::{Opening, Session, Turn};
 pub(crate) use surroundings::Surroundings;
 pub use verdict::Report;

@@ -5,9 +5,9 @@ use super::rendered;
 use crate::config::IncludeRaw;
 use crate::json::{Json, compact, parse};
 use crate::model::{Call, CanonicalRequest, Piece, Raw, RawBody};
-use crate::protocol::{Answer, Delivery, Wire};
+use crate::protocol::{Answer, Delivery, Framer, Wire};
 use crate::redact::Redactor;
-use crate::verify::{Heard, misread_body, misread_stream};
+use crate::verify::{misread_body, misread_stream};
 
 /// The body as it came.
 #[derive(Debug, Default)]
@@ -34,11 +34,11 @@ pub(crate) struct Payload {
     pub(crate) data: String,
 }
 
-/// The documents that came, parsed once for everything that looks at them.
+/// The documents that came, parsed once for all that compares them.
 enum Documents {
     Body(Json),
-    /// One a passage that is no end marker.
-    Stream(Vec<Json>),
+    /// One a passage that is no end marker, and the names under which they came.
+    Stream(Vec<Json>, Vec<Option<String>>),
 }
 
 /// Decides whether `call` keeps its raw layer, and notes why.
@@ -46,7 +46,7 @@ pub(crate) fn keep(
     call: &mut Call,
     wire: Option<&'static dyn Wire>,
     request: &CanonicalRequest,
-    evidence: Evidence,
+    mut evidence: Evidence,
     include: IncludeRaw,
     redactor: &Redactor,
 ) {
@@ -61,13 +61,13 @@ pub(crate) fn keep(
         });
         return;
     };
-    let documents = documents(wire, &evidence);
+    // What is gone through here may be large. The documents go before the answer is rendered; where the raw layer stays,
+    // they are read again from its bytes.
+    let documents = documents(wire, &mut evidence);
     // Whatever was odd about the bytes is a reason to keep them.
-    let loss = call.note.clone().or_else(|| match &documents {
-        Ok(documents) => {
-            misread(call, wire, documents, &evidence).or_else(|| loss(call, wire, request, documents))
-        }
-        Err(odd) => Some(odd.clone()),
+    let loss = call.note.clone().or_else(|| match documents {
+        Ok(documents) => misread(call, wire, &documents).or_else(|| loss(call, wire, request, documents)),
+        Err(odd) => Some(odd),
     });
     let wanted = match include {
         IncludeRaw::Always => true,
@@ -87,7 +87,7 @@ pub(crate) fn keep(
                 note(call, &format!("raw kept: {loss}"));
             }
             let delivery = Delivery::of(wire, &request.parameters);
-            let layer = layer(delivery, call.template.as_ref(), evidence, documents.ok());
+            let layer = layer(delivery, call, evidence);
             call.raw = redacted(layer, redactor);
             if call.raw.is_none() {
                 note(call, "raw dropped: a secret stood in it across several chunks");
@@ -115,8 +115,8 @@ fn note(call: &mut Call, text: &str) {
     }
 }
 
-/// The documents of the evidence, or what is odd about it.
-fn documents(wire: &dyn Wire, evidence: &Evidence) -> Result<Documents, String> {
+/// The documents of the evidence, or what is odd about it. An event may be large: its text goes when it is read.
+fn documents(wire: &dyn Wire, evidence: &mut Evidence) -> Result<Documents, String> {
     match evidence {
         Evidence::Body { bytes, .. } => {
             let text = std::str::from_utf8(bytes).ok();
@@ -126,60 +126,47 @@ fn documents(wire: &dyn Wire, evidence: &Evidence) -> Result<Documents, String> 
         }
         Evidence::Stream {
             payloads, passages, ..
-        } => compared(wire, payloads, passages)
-            .map(|(_, data)| parse(data))
-            .collect::<Result<_, _>>()
-            .map(Documents::Stream)
-            .map_err(|_| "an event is not JSON".to_owned()),
-        Evidence::Nothing => Ok(Documents::Stream(Vec::new())),
+        } => {
+            let mut payloads = std::mem::take(payloads);
+            let passages = std::mem::take(passages);
+            let mut documents = Vec::with_capacity(passages.len());
+            let mut names = Vec::with_capacity(passages.len());
+            for passage in passages {
+                let (name, data) = match passage {
+                    Passage::One(number) => match payloads.get_mut(number) {
+                        Some(payload) => (payload.name.take(), std::mem::take(&mut payload.data)),
+                        None => continue,
+                    },
+                    Passage::Joined { name, data } => (name, data),
+                };
+                if data.trim() == wire.end_marker() {
+                    continue;
+                }
+                documents.push(parse(&data).map_err(|_| "an event is not JSON".to_owned())?);
+                names.push(name);
+            }
+            Ok(Documents::Stream(documents, names))
+        }
+        Evidence::Nothing => Ok(Documents::Stream(Vec::new(), Vec::new())),
     }
 }
 
-/// The payloads that are no end markers.
-fn payloads_of<'p>(wire: &dyn Wire, payloads: &'p [Payload]) -> impl Iterator<Item = &'p Payload> {
-    let end = wire.end_marker().to_owned();
-    payloads.iter().filter(move |payload| payload.data.trim() != end)
-}
-
-/// The passages that are no end markers, with the name of their event.
-fn compared<'p>(
-    wire: &dyn Wire,
-    payloads: &'p [Payload],
-    passages: &'p [Passage],
-) -> impl Iterator<Item = (Option<&'p str>, &'p str)> {
-    let end = wire.end_marker().to_owned();
-    let passages = passages.iter().filter_map(|passage| match passage {
-        Passage::One(number) => payloads
-            .get(*number)
-            .map(|payload| (payload.name.as_deref(), payload.data.as_str())),
-        Passage::Joined { name, data } => Some((name.as_deref(), data.as_str())),
-    });
-    passages.filter(move |(_, data)| data.trim() != end)
-}
-
 /// Where the rules read something else than the timeline and the usage say: both are what replay and people rely on.
-fn misread(call: &Call, wire: &dyn Wire, documents: &Documents, evidence: &Evidence) -> Option<String> {
-    let place = match (documents, evidence) {
-        (Documents::Body(body), _) => misread_body(call, wire, body),
-        (
-            Documents::Stream(chunks),
-            Evidence::Stream {
-                payloads, passages, ..
-            },
-        ) => {
-            let passages = compared(wire, payloads, passages).zip(chunks);
-            let heard = passages.map(|((name, text), document)| Heard { name, text, document });
-            misread_stream(call, wire, &heard.collect::<Vec<_>>())
+fn misread(call: &Call, wire: &dyn Wire, documents: &Documents) -> Option<String> {
+    let place = match documents {
+        Documents::Body(body) => misread_body(call, wire, body),
+        Documents::Stream(documents, names) => {
+            let names = names.iter().map(Option::as_deref);
+            misread_stream(call, wire, &names.zip(documents).collect::<Vec<_>>())
         }
-        (Documents::Stream(_), _) => None,
     };
     place.map(|place| format!("`{place}` as the rules read it"))
 }
 
 /// What an SDK would see in the wire form and not in the rendered canonical form; `None` when they are the same.
-fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, documents: &Documents) -> Option<String> {
+fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, documents: Documents) -> Option<String> {
     let joined = match documents {
-        Documents::Stream(_) => rendered::joined(wire, &call.frames),
+        Documents::Stream(..) => rendered::joined(wire, &call.frames),
         Documents::Body(_) => None,
     };
     let answer = Answer {
@@ -194,17 +181,20 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, documents: &Do
         Documents::Body(body) if body.as_object().is_none() => {
             return Some(format!("the body is {}", body.kind()));
         }
-        Documents::Body(body) => (
-            wire.comparable(body),
-            wire.comparable(&wire.render_unary(&answer)),
-        ),
-        Documents::Stream(chunks) => {
+        Documents::Body(body) => {
+            let wired = wire.comparable(&body);
+            drop(body);
+            (wired, wire.comparable(&wire.render_unary(&answer)))
+        }
+        Documents::Stream(chunks, _) => {
+            let wired = wire.assemble(&chunks);
+            drop(chunks);
             let rendered: Vec<Json> = wire
                 .render_stream(&answer)
                 .into_iter()
                 .map(|(_, chunk)| chunk)
                 .collect();
-            (wire.assemble(chunks), wire.assemble(&rendered))
+            (wired, wire.assemble(&rendered))
         }
     };
     let mut lost = Vec::new();
@@ -258,58 +248,23 @@ fn differences(wired: &Json, rendered: &Json, path: String, lost: &mut Vec<Strin
 }
 
 /// The raw layer of a call whose protocol is known: the seed's form where it gives back the same bytes.
-fn layer(
-    delivery: Delivery<'_>,
-    template: Option<&Json>,
-    evidence: Evidence,
-    documents: Option<Documents>,
-) -> Raw {
-    let body = match (evidence, documents) {
-        (Evidence::Body { offset_us, bytes }, documents) => {
-            let body = match documents {
-                Some(Documents::Body(body)) => exact_json(body, &bytes),
-                _ => None,
-            };
-            body.map_or_else(
-                || RawBody::Transcript(vec![Piece { offset_us, bytes }]),
-                RawBody::Unary,
-            )
-        }
-        (
-            Evidence::Stream {
-                pieces,
-                payloads,
-                passages,
-            },
-            Some(Documents::Stream(chunks)),
-        ) => {
-            let is_one = |passage: &Passage| matches!(passage, Passage::One(_));
-            let chunks = if passages.iter().all(is_one) {
-                Some(chunks)
-            } else {
-                // What was joined for the comparison is kept as it came.
-                let payloads = payloads_of(delivery.wire(), &payloads);
-                payloads.map(|payload| parse(&payload.data).ok()).collect()
-            };
-            let body = chunks.and_then(|chunks| usual(delivery, template, &pieces, &payloads, chunks));
-            body.unwrap_or(RawBody::Transcript(pieces))
-        }
-        (Evidence::Stream { pieces, .. }, _) => RawBody::Transcript(pieces),
-        (Evidence::Nothing, _) => RawBody::Transcript(Vec::new()),
+fn layer(delivery: Delivery<'_>, call: &Call, evidence: Evidence) -> Raw {
+    let body = match evidence {
+        Evidence::Stream { pieces, .. } => match usual(delivery, call, &pieces) {
+            Some(body) => body,
+            None => RawBody::Transcript(pieces),
+        },
+        other => return plain(other),
     };
     Raw { body }
 }
 
 fn plain(evidence: Evidence) -> Raw {
     let body = match evidence {
-        Evidence::Body { offset_us, bytes } => {
-            let text = std::str::from_utf8(&bytes).ok();
-            let body = text.and_then(|text| parse(text).ok());
-            body.and_then(|body| exact_json(body, &bytes)).map_or_else(
-                || RawBody::Transcript(vec![Piece { offset_us, bytes }]),
-                RawBody::Unary,
-            )
-        }
+        Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
+            Some(body) => RawBody::Unary(body),
+            None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
+        },
         Evidence::Stream { pieces, .. } => RawBody::Transcript(pieces),
         Evidence::Nothing => RawBody::Transcript(Vec::new()),
     };
@@ -317,29 +272,39 @@ fn plain(evidence: Evidence) -> Raw {
 }
 
 /// The document, when its compact form is these bytes. Not `null`, which in a cassette means that a member is absent.
-fn exact_json(document: Json, bytes: &[u8]) -> Option<Json> {
+fn exact_json(bytes: &[u8]) -> Option<Json> {
+    let document = parse(std::str::from_utf8(bytes).ok()?).ok()?;
     (!document.is_null() && compact(&document).as_bytes() == bytes).then_some(document)
 }
 
 /// `stream_chunks`, when the protocol's usual framing of them gives back the bytes that came.
-fn usual(
-    delivery: Delivery<'_>,
-    template: Option<&Json>,
-    pieces: &[Piece],
-    payloads: &[Payload],
-    chunks: Vec<Json>,
-) -> Option<RawBody> {
+fn usual(delivery: Delivery<'_>, call: &Call, pieces: &[Piece]) -> Option<RawBody> {
+    let template = call.template.as_ref();
+    let mut framer = Framer::new(delivery.framing(call.content_type())?);
+    let mut events = Vec::new();
+    let mut offsets = Vec::new();
+    for piece in pieces {
+        framer.push(&piece.bytes, &mut events);
+        offsets.resize(events.len(), piece.offset_us);
+    }
+    framer.finish(&mut events);
+    offsets.resize(events.len(), pieces.last().map_or(0, |piece| piece.offset_us));
+    let (mut chunks, mut offsets_us) = (Vec::new(), Vec::new());
     let mut text = String::new();
-    for (place, chunk) in chunks.iter().enumerate() {
-        text.push_str(&delivery.piece(place, chunk, template));
+    for (event, offset_us) in events.into_iter().zip(offsets) {
+        if event.data.is_empty() || event.data.trim() == delivery.wire().end_marker() {
+            continue;
+        }
+        let chunk = parse(&event.data).ok()?;
+        text.push_str(&delivery.piece(chunks.len(), &chunk, template));
+        chunks.push(chunk);
+        offsets_us.push(offset_us);
     }
     text.push_str(delivery.trailer(chunks.len(), template));
     let mut rest = text.as_bytes();
     for piece in pieces {
         rest = rest.strip_prefix(piece.bytes.as_slice())?;
     }
-    let offsets = payloads_of(delivery.wire(), payloads).map(|payload| payload.offset_us);
-    let offsets_us = offsets.collect();
     rest.is_empty().then_some(RawBody::Chunks { chunks, offsets_us })
 }
 

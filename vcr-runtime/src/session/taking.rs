@@ -1,7 +1,7 @@
 //! The take that a tape is recording: places for its calls, the journal, and what an earlier recording left.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -65,14 +65,7 @@ impl Taking {
         refuse_another_test(path, label)?;
         let trace_id = uuid::Uuid::now_v7().simple().to_string();
         let (mut journal, left) = Journal::open(path)?;
-        // A recording that was killed after its last step left nothing that is not in a cassette.
-        let is_saved = |left: &Take| {
-            let side = cassette::side_path(path);
-            [path, &side]
-                .into_iter()
-                .any(|file| cassette::holds(file, &left.trace_id).unwrap_or(false))
-        };
-        if let Some(left) = left.filter(|left| !is_saved(left)) {
+        if let Some(left) = unsaved(path, left) {
             notes.push(set_interrupted_aside(path, label, redactor, left)?);
         }
         // Only now: what an interrupted recording left behind stands in a file of its own.
@@ -227,21 +220,36 @@ pub(super) fn leak(redactor: &Redactor, text: &str) -> Option<String> {
         .map(|hit| format!("line {} column {} still holds {}", hit.line, hit.column, hit.rule))
 }
 
-/// Saves what an interrupted recording left in the journal, by the redaction rules of today, and says where.
-fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, mut left: Take) -> Result<String> {
+/// What an interrupted recording left in the journal. One that was killed after its last step left nothing that is not in
+/// a cassette.
+pub(super) fn unsaved(path: &Path, left: Option<Take>) -> Option<Take> {
+    let side = cassette::side_path(path);
+    let holds = |take: &Take, file: &Path| cassette::holds(file, &take.trace_id).unwrap_or(false);
+    left.filter(|take| !holds(take, path) && !holds(take, &side))
+}
+
+/// Saves such a take beside the cassette, by the redaction rules of today.
+pub(super) fn set_aside(path: &Path, head: Head<'_>, redactor: &Redactor, mut left: Take) -> Result<PathBuf> {
     for call in &mut left.calls {
         redactor.recorded(Arc::make_mut(&mut call.request));
         redactor.call(call);
     }
     let target = cassette::interrupted_path(path);
+    cassette::save(path, &target, head, &left, &|text| leak(redactor, text))?;
+    Ok(target)
+}
+
+/// The same for a recording that begins, in words.
+fn set_interrupted_aside(path: &Path, label: &Label, redactor: &Redactor, left: Take) -> Result<String> {
+    let calls = left.calls.len();
     let head = Head {
         scenario: &label.scenario,
         test: label.test.as_deref(),
     };
-    cassette::save(path, &target, head, &left, &|text| leak(redactor, text))?;
+    let target = set_aside(path, head, redactor, left)?;
     Ok(format!(
         "an interrupted recording left {}, now in {}; rename it to {} to replay from it",
-        count(left.calls.len(), "finished call"),
+        count(calls, "finished call"),
         target.display(),
         path.file_name().unwrap_or_default().to_string_lossy()
     ))

@@ -4,32 +4,26 @@ use std::path::PathBuf;
 
 use super::difference::Findings;
 use super::{raw, said};
-use crate::json::Json;
+use crate::json::{Json, compact};
 use crate::model::Call;
 use crate::protocol::{Told, Wire, WireEvent};
 
-/// One payload of a stream.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard<'a> {
-    /// The `event:` field.
-    pub(crate) name: Option<&'a str>,
-    pub(crate) text: &'a str,
-    /// What the text is.
-    pub(crate) document: &'a Json,
-}
-
-/// The first place at which a recorded stream says something else than its payloads by the rules.
-pub(crate) fn misread_stream(call: &Call, wire: &dyn Wire, heard: &[Heard<'_>]) -> Option<String> {
+/// The first place at which a recorded stream says something else than its payloads, each with its `event:` name, by the
+/// rules.
+pub(crate) fn misread_stream(
+    call: &Call,
+    wire: &dyn Wire,
+    heard: &[(Option<&str>, &Json)],
+) -> Option<String> {
     // The table alone reads documents that are there already, and nearly always agrees. Where the protocol has code for what
     // its table cannot say, a difference is for the decoder to confirm. Blocks without a canonical form are left to that,
     // and to the comparison of what an SDK makes of the answer.
     if let Some(rules) = wire.rules() {
-        let payloads = heard.iter().map(|heard| (heard.name, heard.document));
-        difference(call, &rules.told(payloads), said::Natives::Skipped)?;
+        difference(call, &rules.told(heard.iter().copied()), said::Natives::Skipped)?;
     }
-    let events = heard.iter().map(|heard| WireEvent {
-        event: heard.name.map(str::to_owned),
-        data: heard.text.to_owned(),
+    let events = heard.iter().map(|(name, payload)| WireEvent {
+        event: name.map(str::to_owned),
+        data: compact(payload),
         ..WireEvent::default()
     });
     difference(call, &raw::decoded(wire, events), said::Natives::Compared)

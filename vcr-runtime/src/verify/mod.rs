@@ -12,4 +12,4 @@ mod tests;
 
 pub use difference::{Difference, DifferenceKind};
 pub use files::{verify, verify_ignoring};
-pub(crate) use heard::{Heard, misread_body, misread_stream};
+pub(crate) use heard::{misread_body, misread_stream};

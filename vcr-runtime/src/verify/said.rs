@@ -179,19 +179,8 @@ fn tool(call: &ToolCall) -> String {
 /// Equal documents as equal texts.
 fn canonical(document: &Json) -> String {
     let mut sorted = document.clone();
-    sort(&mut sorted);
+    sorted.sort();
     compact(&sorted)
-}
-
-fn sort(document: &mut Json) {
-    match document {
-        Json::Array(items) => items.iter_mut().for_each(sort),
-        Json::Object(members) => {
-            members.0.sort_by(|a, b| a.0.cmp(&b.0));
-            members.0.iter_mut().for_each(|(_, value)| sort(value));
-        }
-        _ => {}
-    }
 }
 
 fn usage(found: Option<&Usage>, expected: Option<&Usage>, findings: &mut Findings<'_>) {

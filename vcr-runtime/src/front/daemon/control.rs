@@ -10,11 +10,16 @@ use crate::session::control_headers;
 
 use super::fault::malformed;
 
-/// A request's control members, and its body without them.
+/// A request's control members, and its body with and without them.
 #[derive(Debug)]
 pub(super) struct Control {
     pub(super) members: Object,
-    pub(super) body: Bytes,
+    /// As it came.
+    body: Bytes,
+    /// Without control members, where it has some.
+    rest: Option<Object>,
+    /// Whether some of them stand in its `metadata`.
+    nested: bool,
     /// The model that a JSON body names.
     pub(super) model: Option<String>,
 }
@@ -31,6 +36,8 @@ impl Control {
                 Some((name.as_str(), std::str::from_utf8(value.as_bytes()).ok()?))
             })),
             body,
+            rest: None,
+            nested: false,
             model: None,
         };
         let document = std::str::from_utf8(&control.body)
@@ -50,7 +57,8 @@ impl Control {
         self.model = document.get("model").and_then(Json::as_str).map(str::to_owned);
         let steers = |members: &Object| members.iter().any(|(name, _)| is_control(name));
         let metadata = document.get("metadata").and_then(Json::as_object);
-        if !steers(&document) && !metadata.is_some_and(steers) {
+        self.nested = metadata.is_some_and(steers);
+        if !steers(&document) && !self.nested {
             return;
         }
         let (mut own, mut kept) = (Object::new(), Object::new());
@@ -71,7 +79,33 @@ impl Control {
         for (name, value) in own {
             self.put(&name, value);
         }
-        self.body = compact(&Json::Object(kept)).into();
+        self.rest = Some(kept);
+    }
+
+    /// The body to match by. Protocols leave control members out by themselves, so that one that `is_known` can read it as
+    /// it came.
+    pub(super) fn to_match(&self, is_known: bool) -> Bytes {
+        match &self.rest {
+            Some(rest) if !is_known || self.nested => text(rest),
+            _ => self.body.clone(),
+        }
+    }
+
+    /// The body to pass on: without control members, and with another model where one is given.
+    pub(super) fn to_forward(self, model: Option<&str>) -> Bytes {
+        let Some(model) = model else {
+            return self.rest.as_ref().map_or(self.body, text);
+        };
+        let rest = self
+            .rest
+            .or_else(|| match parse(std::str::from_utf8(&self.body).ok()?) {
+                Ok(Json::Object(document)) => Some(document),
+                _ => None,
+            });
+        rest.map_or(self.body, |mut rest| {
+            rest.set("model", model);
+            text(&rest)
+        })
     }
 
     /// A member that counts more than what was there. The mode has two names.
@@ -86,17 +120,10 @@ impl Control {
         };
         self.members.set(name, value);
     }
+}
 
-    /// Puts another model into the body.
-    pub(super) fn rename_model(&mut self, model: &str) {
-        let document = std::str::from_utf8(&self.body)
-            .ok()
-            .and_then(|text| parse(text).ok());
-        if let Some(Json::Object(mut document)) = document {
-            document.set("model", model);
-            self.body = compact(&Json::Object(document)).into();
-        }
-    }
+fn text(document: &Object) -> Bytes {
+    compact(&Json::Object(document.clone())).into()
 }
 
 #[cfg(test)]
@@ -140,7 +167,8 @@ mod tests {
             "{ \"model\" : \"m\", \"messages\":[{\"content\":\"\\\"vcr\\\"\"}], \"metadata\":{\"a\":1} }";
         let control = read(&[], body);
         assert!(control.members.is_empty());
-        assert_eq!(&control.body[..], body.as_bytes());
+        assert_eq!(&control.to_match(false)[..], body.as_bytes());
+        assert_eq!(&control.to_forward(None)[..], body.as_bytes());
     }
 
     #[test]
@@ -158,16 +186,16 @@ mod tests {
             members(&control),
             r#"{"vcr_scenario":"b","vcr_invoker":"m","vcr_speed":"real","vcr":"replay"}"#
         );
-        assert_eq!(&control.body[..], b"{}");
+        assert_eq!(&control.to_match(true)[..], b"{}");
         let both = read(&[], r#"{"metadata":{"user":"u","vcr":"new"}}"#);
-        assert_eq!(&both.body[..], br#"{"metadata":{"user":"u"}}"#);
         assert_eq!(members(&both), r#"{"vcr":"new"}"#);
+        assert_eq!(&both.to_match(true)[..], br#"{"metadata":{"user":"u"}}"#);
     }
 
     #[test]
     fn only_paths_of_a_protocol_want_json() {
         let read = |is_json| Control::read(&HeaderMap::new(), Bytes::from_static(b"a=b"), is_json);
-        assert_eq!(&read(false).unwrap().body[..], b"a=b");
+        assert_eq!(&read(false).unwrap().to_match(false)[..], b"a=b");
         let fault = read(true).unwrap_err();
         assert_eq!((fault.status.as_u16(), fault.code), (400, "vcr_malformed_json"));
         let list = Control::read(&HeaderMap::new(), Bytes::from_static(b"[]"), true);
@@ -176,8 +204,12 @@ mod tests {
 
     #[test]
     fn another_model_takes_the_place_of_the_first() {
-        let mut control = read(&[], r#"{"model":"p/m","n":1.0}"#);
-        control.rename_model("m");
-        assert_eq!(&control.body[..], br#"{"model":"m","n":1.0}"#);
+        for body in [
+            r#"{"model":"p/m","n":1.0}"#,
+            r#"{"model":"p/m","vcr":"live","n":1.0}"#,
+        ] {
+            let forwarded = read(&[], body).to_forward(Some("m"));
+            assert_eq!(&forwarded[..], br#"{"model":"m","n":1.0}"#);
+        }
     }
 }

@@ -119,13 +119,14 @@ impl Desk {
     ) -> HttpTurn {
         let session = call.session();
         let named = settings.scenario.is_some() || settings.filename.is_some();
-        if named && session.is_used() {
+        let body = control.to_match(target.wire.is_some());
+        if named && call.is_warm() {
             let rest = if target.rest.is_empty() { "/" } else { target.rest };
             let request = HttpRequest {
                 method: head.method.as_str(),
                 path: rest,
                 query: head.uri.query().unwrap_or_default(),
-                body: &control.body,
+                body: &body,
             };
             return session.http_turn(&target.upstream, &request, Ok(Arc::clone(settings)));
         }
@@ -136,10 +137,11 @@ impl Desk {
             method: head.method.clone(),
             path: if target.rest.is_empty() { "/" } else { target.rest }.to_owned(),
             query: head.uri.query().unwrap_or_default().to_owned(),
-            body: control.body.clone(),
+            body,
         };
-        let turn = tokio::task::spawn_blocking(move || cold.begin());
-        turn.await.unwrap_or_else(|error| {
+        let turn = tokio::task::spawn_blocking(move || cold.begin()).await;
+        call.warm_up();
+        turn.unwrap_or_else(|error| {
             HttpTurn::Refused(crate::error::Error::new(
                 crate::error::ErrorKind::Gateway,
                 format!("the session did not answer: {error}"),
@@ -160,11 +162,11 @@ impl Desk {
         let named = model
             .as_deref()
             .and_then(|model| self.routes.by_model(&target, model));
-        if let Some((other, model)) = named {
-            control.rename_model(model);
+        let body = control.to_forward(named.as_ref().map(|(_, model)| *model));
+        if let Some((other, _)) = named {
             upstream = other;
         }
-        let outgoing = Outgoing::new(upstream, head, target.rest, control.body);
+        let outgoing = Outgoing::new(upstream, head, target.rest, body);
         Decision::Forward(Box::new(outgoing), recording)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ pub(super) struct Scene {
     terms: Terms,
     pub(super) session: Arc<Session>,
     state: Mutex<State>,
+    /// Whether its cassette has been opened, so that asking it reads no file.
+    warm: AtomicBool,
     active: watch::Sender<usize>,
     gone: watch::Sender<bool>,
 }
@@ -87,6 +90,16 @@ pub(super) struct Call(Arc<Scene>);
 impl Call {
     pub(super) fn session(&self) -> &Arc<Session> {
         &self.0.session
+    }
+
+    /// Whether the session can be asked without reading a file.
+    pub(super) fn is_warm(&self) -> bool {
+        self.0.warm.load(Ordering::Acquire)
+    }
+
+    /// The session has been asked once.
+    pub(super) fn warm_up(&self) {
+        self.0.warm.store(true, Ordering::Release);
     }
 }
 
@@ -259,6 +272,7 @@ impl Inner {
                 ending: false,
                 idle_since: Instant::now(),
             }),
+            warm: AtomicBool::new(false),
             active: watch::Sender::new(0),
             gone: watch::Sender::new(false),
         });

@@ -72,7 +72,7 @@ impl Terms {
     /// # Errors
     /// `Config` for a value outside its set and for a member that nobody knows, `Identity` for a name that cannot be used.
     pub(super) fn of(&self, members: &Object) -> Result<Arc<Asked>> {
-        let text = compact(&Json::Object(members.clone()));
+        let text = key(members);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(asked) = known.get(&text) {
             return Ok(Arc::clone(asked));
@@ -112,6 +112,22 @@ impl Terms {
             settings: Arc::new(settings),
         })
     }
+}
+
+/// Control members as one text, equal for equal ones.
+fn key(members: &Object) -> String {
+    let mut text = String::new();
+    for (name, value) in members.iter() {
+        text.push_str(name);
+        text.push('\0');
+        match value {
+            // Marked, so that the text `1` is another than the number.
+            Json::String(value) => text.extend(["\"", value]),
+            value => text.push_str(&compact(value)),
+        }
+        text.push('\0');
+    }
+    text
 }
 
 /// Whether control members name a cassette.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::json::{Json, Object};
 use crate::model::{Frame, ToolCall};
-use crate::protocol::common::{arguments_document, is_synthetic, object};
+use crate::protocol::common::{append, arguments_document, is_synthetic, object};
 
 use super::template::{Origin, PARTIAL, SIGNATURES, Template};
 use super::words::{CALLS_HERE, FUNCTION_CALL, SIGNATURE};
@@ -149,23 +149,23 @@ fn text_part(text: &str, thought: bool, signature: Option<&str>) -> Json {
 
 /// Appends a part; text goes on where unsigned text of its kind ended.
 pub(super) fn push_part(parts: &mut Vec<Json>, part: &Json) {
-    if let (Some(Json::Object(last)), Some(part)) = (parts.last_mut(), plain_text(part))
-        && let Some(known) = plain_text(&Json::Object(last.clone()))
-        && known.1 == part.1
+    if let (Some(last), Some((more, thought))) = (parts.last_mut(), plain_text(part))
+        && plain_text(last).is_some_and(|(_, known)| known == thought)
+        && let Some(Json::String(text)) = last.as_object_mut().and_then(|last| last.get_mut("text"))
     {
-        let joined = format!("{}{}", known.0, part.0);
-        last.set("text", joined);
+        // In place: streams have thousands of parts.
+        append(text, more);
         return;
     }
     parts.push(part.clone());
 }
 
 /// The text of a part that has nothing else, and what it says of thought.
-fn plain_text(part: &Json) -> Option<(String, Option<bool>)> {
+fn plain_text(part: &Json) -> Option<(&str, Option<bool>)> {
     let members = part.as_object()?;
     let is_plain = members
         .iter()
         .all(|(name, _)| name == "text" || name == "thought");
     let text = members.get("text")?.as_str().filter(|_| is_plain)?;
-    Some((text.to_owned(), members.get("thought").and_then(Json::as_bool)))
+    Some((text, members.get("thought").and_then(Json::as_bool)))
 }

@@ -57,7 +57,9 @@ pub(super) fn assemble(payloads: &[Json]) -> Json {
     if !strays.is_empty() {
         top.push("strays", strays);
     }
-    sorted(&Json::Object(top))
+    let mut top = Json::Object(top);
+    top.sort();
+    top
 }
 
 impl Choice {
@@ -243,22 +245,6 @@ fn merge_items(known: &mut Vec<Json>, more: &[Json], strings: Strings) {
             }
             _ => known.push(item.clone()),
         }
-    }
-}
-
-/// The same document with the keys of every object in order.
-pub(super) fn sorted(document: &Json) -> Json {
-    match document {
-        Json::Array(items) => Json::Array(items.iter().map(sorted).collect()),
-        Json::Object(object) => {
-            let mut members: Vec<(String, Json)> = object
-                .iter()
-                .map(|(name, value)| (name.clone(), sorted(value)))
-                .collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            Json::Object(Object(members))
-        }
-        other => other.clone(),
     }
 }
 

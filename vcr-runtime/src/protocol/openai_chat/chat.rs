@@ -147,7 +147,8 @@ impl Wire for OpenAiChat {
                 .collect();
             *members = kept;
         }
-        assemble::sorted(&body)
+        body.sort();
+        body
     }
 }
 

@@ -29,7 +29,9 @@ pub(super) fn assemble(payloads: &[Json]) -> Json {
     let mut assembled = Object::new();
     assembled.push("events", events);
     assembled.push("numbered", numbered);
-    sorted(&Json::Object(assembled))
+    let mut assembled = Json::Object(assembled);
+    assembled.sort();
+    assembled
 }
 
 fn text(event: &Json) -> Option<&str> {
@@ -75,20 +77,4 @@ fn continues(last: &mut Json, delta: &Json) -> bool {
         _ => {}
     }
     true
-}
-
-/// The same document with the keys of every object in order.
-pub(super) fn sorted(document: &Json) -> Json {
-    match document {
-        Json::Array(items) => Json::Array(items.iter().map(sorted).collect()),
-        Json::Object(object) => {
-            let mut members: Vec<(String, Json)> = object
-                .iter()
-                .map(|(name, value)| (name.clone(), sorted(value)))
-                .collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            Json::Object(Object(members))
-        }
-        other => other.clone(),
-    }
 }

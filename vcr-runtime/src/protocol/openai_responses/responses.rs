@@ -113,6 +113,8 @@ impl Wire for OpenAiResponses {
             .filter(|(name, _)| !is_noise(name))
             .cloned()
             .collect();
-        assemble::sorted(&kept.into())
+        let mut kept = Json::Object(kept);
+        kept.sort();
+        kept
     }
 }

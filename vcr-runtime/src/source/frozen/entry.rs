@@ -141,6 +141,8 @@ pub(super) fn key(text: &str) -> Option<Key> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const HASH: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -259,6 +261,22 @@ mod tests {
         };
         assert!(read(&values(100_000)).is_ok());
         assert_eq!(read(&values(100_001)), Err(Reason::InvalidJson));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_odd(line in "[\\PC\\x00{}\\[\\]\":,1\\\\ ]{0,60}", cut in 0_usize..200) {
+            let good = format!("{{\"schema_version\":1,\"request_hash\":\"{HASH}\",\"responses\":[{{}},{{\"é\":1}}]}}");
+            let cut = (0..=cut.min(good.len())).rev().find(|at| good.is_char_boundary(*at)).unwrap_or(0);
+            for line in [line.clone(), format!("{}{line}", &good[..cut]), format!("{line}{}", &good[cut..])] {
+                if let Ok(entry) = super::read(&line, &Ceilings::default()) {
+                    for start in entry.starts {
+                        let is_object = line[start..].starts_with('{');
+                        prop_assert!(is_object);
+                    }
+                }
+            }
+        }
     }
 
     #[test]

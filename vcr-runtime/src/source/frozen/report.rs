@@ -19,11 +19,11 @@ pub(super) fn report(
     why: NotTaken,
     place: Where<'_>,
 ) -> Error {
-    let key = source.key(compared);
     if place.private {
         return in_private(source, compared, &why, place);
     }
-    let mut text = headline(source, compared, &why);
+    let hash = source.key(compared).ok().map(|key| neutral::text(&key));
+    let mut text = headline(&why, hash.as_deref());
     let mut line = |label: &str, value: &str| {
         let _ = write!(text, "\n  {label:<9} {value}");
     };
@@ -42,8 +42,8 @@ pub(super) fn report(
         ),
     );
     line("request", &describe_live(live));
-    if let Ok(key) = key {
-        line("hash", &neutral::text(&key));
+    if let Some(hash) = &hash {
+        line("hash", hash);
     }
     if !source.ignore.is_empty() {
         line("ignored", &source.ignore.iter().collect::<Vec<_>>().join(", "));
@@ -51,18 +51,15 @@ pub(super) fn report(
     Error::new(ErrorKind::Miss, text, advice(&why)).at(&source.path)
 }
 
-fn headline(source: &FrozenSource, compared: &CanonicalRequest, why: &NotTaken) -> String {
-    match (why, source.key(compared)) {
+fn headline(why: &NotTaken, hash: Option<&str>) -> String {
+    match (why, hash) {
         (NotTaken::Refused(error), _) => error.message().to_owned(),
         (NotTaken::Exhausted { call, equal, .. }, _) => format!(
             "replay sequence for this request is exhausted ({} in line {call}, all used)",
             count(*equal, "response")
         ),
-        (_, Ok(key)) => format!(
-            "no replay fixture matches this request (request_hash: {})",
-            neutral::text(&key)
-        ),
-        (_, Err(_)) => "no replay fixture matches this request".to_owned(),
+        (_, Some(hash)) => format!("no replay fixture matches this request (request_hash: {hash})"),
+        (_, None) => "no replay fixture matches this request".to_owned(),
     }
 }
 
@@ -87,22 +84,20 @@ fn in_private(source: &FrozenSource, compared: &CanonicalRequest, why: &NotTaken
         ),
         _ => ("no replay fixture matches a request", "unknown"),
     };
-    let path = private::path_of(&source.path);
-    let written = match source.key(compared) {
+    let details = match source.key(compared) {
+        Err(_) => "its details are private".to_owned(),
         Ok(key) => {
+            let path = private::path_of(&source.path);
             let request = neutral::document(compared, &source.providers);
             let mut record = source.private.borrow_mut();
-            record.add(&path, &key, reason, place.test, request)
+            match record.add(&path, &key, reason, place.test, request) {
+                Ok(()) => format!("its details are private, in {}", path.display()),
+                Err(error) => format!(
+                    "its details are private, and {} could not be written: {error}",
+                    path.display()
+                ),
+            }
         }
-        Err(_) => Ok(()),
-    };
-    let details = match (written, source.key(compared)) {
-        (Err(error), _) => format!(
-            "its details are private, and {} could not be written: {error}",
-            path.display()
-        ),
-        (Ok(()), Ok(_)) => format!("its details are private, in {}", path.display()),
-        (Ok(()), Err(_)) => "its details are private".to_owned(),
     };
     let text = format!("{what} of `{}` ({details})", place.test);
     Error::new(ErrorKind::Miss, text, advice(why)).at(&source.path)
