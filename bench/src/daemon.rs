@@ -10,7 +10,8 @@ use hyper::Request;
 use hyper::client::conn::http1::SendRequest;
 use vcr_runtime::daemon::{DaemonConfig, RunningDaemon, start_daemon};
 
-use crate::gateway::{bare, connect, serve};
+use crate::bare::{bare, serve};
+use crate::gateway::connect;
 use crate::table::{median, row};
 
 const CONNECTIONS: usize = 32;

@@ -1,168 +1,98 @@
 //! The gateway on loopback, beside a bare hyper server that answers the same bytes, and recording beside a bare proxy.
+//!
+//! The same client asks both over one kept connection each, from a thread of its own. Calls are made in blocks, back to
+//! back: what one leaves to be done after its answer is paid by the next of its own side, and not by the floor. A
+//! recording leaves much, so there is a row besides for what one caller sees who does something between his calls.
 
-use std::convert::Infallible;
-use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Body, Frame, Incoming};
+use hyper::Request;
 use hyper::client::conn::http1::SendRequest;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use vcr_runtime::{IncludeRaw, Matching, Mode, Vcr};
 
-use crate::table::{median, prose, row};
+use crate::bare;
+use crate::table::{median, row};
 
-const CALLS: usize = 300;
-const EVENTS: usize = 200;
+/// Calls of one side before it is the other's turn.
+const BLOCK: usize = 10;
+const ROUNDS: usize = 40;
 
-/// A body that gives its pieces one by one, so that each is a write of its own.
-struct Pieces {
-    pieces: Vec<Bytes>,
-    next: usize,
-    yielded: bool,
+/// One side of a comparison.
+struct Side {
+    addr: SocketAddr,
+    path: String,
+    sender: SendRequest<Full<Bytes>>,
+    stream: bool,
+    asked: usize,
+    samples: Vec<Duration>,
 }
 
-impl Pieces {
-    fn new(pieces: Vec<Bytes>) -> Self {
+impl Side {
+    async fn new(url: &str, stream: bool) -> Self {
+        let rest = url.strip_prefix("http://").unwrap();
+        let (addr, path) = rest.split_once('/').unwrap();
+        let addr = addr.parse().unwrap();
         Self {
-            pieces,
-            next: 0,
-            yielded: false,
+            addr,
+            path: format!("/{path}/chat/completions"),
+            sender: connect(addr).await,
+            stream,
+            asked: 0,
+            samples: Vec::new(),
         }
     }
-}
 
-impl Body for Pieces {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        // Yielding once after each piece lets hyper write it out before it asks for the next.
-        if self.next > 0 && !self.yielded && self.next < self.pieces.len() {
-            self.yielded = true;
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        self.yielded = false;
-        let piece = self.pieces.get(self.next).cloned();
-        self.next += 1;
-        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
-    }
-}
-
-pub fn unary_body() -> Bytes {
-    let text = serde_json::to_string(&prose(1, 1000)).unwrap();
-    Bytes::from(format!(
-        "{{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":1,\"completion_tokens\":2,\"total_tokens\":3}}}}"
-    ))
-}
-
-fn stream_pieces() -> Vec<Bytes> {
-    let event = |delta: &str, finish: &str| {
-        Bytes::from(format!(
-            "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n"
-        ))
-    };
-    let mut pieces: Vec<Bytes> = (0..EVENTS)
-        .map(|index| event(&format!("{{\"content\":\"word {index} \"}}"), "null"))
-        .collect();
-    pieces.push(event("{}", "\"stop\""));
-    pieces.push(Bytes::from_static(b"data: [DONE]\n\n"));
-    pieces
-}
-
-fn request_body(index: usize, stream: bool) -> String {
-    format!(
-        "{{\"model\":\"m\",\"stream\":{stream},\"messages\":[{{\"role\":\"user\",\"content\":\"Question {index}?\"}}]}}"
-    )
-}
-
-async fn answer(
-    request: Request<Incoming>,
-) -> Result<Response<http_body_util::combinators::BoxBody<Bytes, Infallible>>, Infallible> {
-    let body = request
-        .into_body()
-        .collect()
-        .await
-        .map(|body| body.to_bytes())
-        .unwrap_or_default();
-    let stream = body.windows(13).any(|window| window == b"\"stream\":true");
-    Ok(if stream {
-        Response::builder()
-            .header("content-type", "text/event-stream")
-            .body(Pieces::new(stream_pieces()).boxed())
-            .unwrap()
-    } else {
-        Response::builder()
-            .header("content-type", "application/json")
-            .body(Full::new(unary_body()).boxed())
-            .unwrap()
-    })
-}
-
-/// A server on a thread of its own.
-pub fn serve<F>(connection: fn(TcpStream) -> F) -> SocketAddr
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let addr = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async move {
-            let listener = TcpListener::from_std(listener).unwrap();
-            while let Ok((stream, _)) = listener.accept().await {
-                stream.set_nodelay(true).unwrap();
-                tokio::spawn(connection(stream));
+    /// Makes calls with a pause before each.
+    async fn block(&mut self, pause: Duration) {
+        for _ in 0..BLOCK {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
             }
-        });
-    });
-    addr
-}
+            let took = self.ask().await;
+            self.samples.push(took);
+        }
+    }
 
-pub async fn bare(stream: TcpStream) {
-    let _ = hyper::server::conn::http1::Builder::new()
-        .serve_connection(TokioIo::new(stream), service_fn(answer))
-        .await;
+    async fn ask(&mut self) -> Duration {
+        let body = format!(
+            "{{\"model\":\"m\",\"stream\":{},\"messages\":[{{\"role\":\"user\",\"content\":\"Question {}?\"}}]}}",
+            self.stream, self.asked
+        );
+        self.asked += 1;
+        ask(&mut self.sender, self.addr, &self.path, body).await
+    }
 }
 
 pub async fn connect(addr: SocketAddr) -> SendRequest<Full<Bytes>> {
-    let stream = TcpStream::connect(addr).await.unwrap();
-    stream.set_nodelay(true).unwrap();
-    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+    let socket = TcpStream::connect(addr).await.unwrap();
+    socket.set_nodelay(true).unwrap();
+    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(socket))
         .await
         .unwrap();
     tokio::spawn(connection);
     sender
 }
 
+/// How long a call takes from its first byte to the last one of its answer.
 pub async fn ask(
     sender: &mut SendRequest<Full<Bytes>>,
     addr: SocketAddr,
     path: &str,
     body: String,
 ) -> Duration {
-    sender.ready().await.unwrap();
     let request = Request::post(path)
         .header("host", addr.to_string())
         .header("content-type", "application/json")
         .body(Full::new(Bytes::from(body)))
         .unwrap();
     let start = Instant::now();
+    sender.ready().await.unwrap();
     let mut response = sender.send_request(request).await.unwrap();
     assert_eq!(response.status(), 200);
     while let Some(frame) = response.body_mut().frame().await {
@@ -171,92 +101,98 @@ pub async fn ask(
     start.elapsed()
 }
 
-fn address(url: &str) -> (SocketAddr, String) {
-    let rest = url.strip_prefix("http://").unwrap();
-    let (addr, path) = rest.split_once('/').unwrap();
-    (addr.parse().unwrap(), format!("/{path}/chat/completions"))
+/// Alternates the sides and prints their medians; the first block of each warms up.
+async fn compare(what: &str, ours: &mut Side, floor: &mut Side, pause: Duration) {
+    for _ in 0..ROUNDS {
+        ours.block(pause).await;
+        floor.block(pause).await;
+    }
+    let ours = median(&mut ours.samples[BLOCK..]);
+    row(what, ours, median(&mut floor.samples[BLOCK..]), "<= 1.3");
 }
 
-fn open(directory: &std::path::Path, mode: Mode, include: IncludeRaw) -> Vcr {
+/// A tick of zero makes each chunk of a stream a frame of its own, and so a write of its own when it is replayed.
+fn open(directory: &Path, mode: Mode, include: IncludeRaw, tick_ms: f64) -> Vcr {
     Vcr::builder()
         .scenario("gateway")
         .fixture_dir(directory)
         .mode(mode)
         .matching(Matching::Keyed)
-        .tick_ms(0.0)
+        .tick_ms(tick_ms)
         .include_raw(include)
         .open()
         .unwrap()
 }
 
-pub fn run() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        for (stream, what) in [
-            (false, "gateway replay, unary 1 KB"),
-            (true, "gateway replay, 200 events, one write each"),
+pub fn replay() {
+    run(async {
+        for (stream, include, what) in [
+            (false, IncludeRaw::Auto, "gateway replay, unary 1 KB"),
+            (
+                true,
+                IncludeRaw::Auto,
+                "gateway replay, 200 events, one write each",
+            ),
+            (true, IncludeRaw::Always, "the same from the raw layer"),
         ] {
-            let upstream = serve(bare);
+            let server = format!("http://{}/v1", bare::server());
             let directory = tempfile::tempdir().unwrap();
-            let vcr = open(directory.path(), Mode::Record, IncludeRaw::Always);
-            let (addr, path) = address(&vcr.base_url_for(&format!("http://{upstream}/v1")).unwrap());
-            let mut sender = connect(addr).await;
-            for index in 0..CALLS {
-                ask(&mut sender, addr, &path, request_body(index, stream)).await;
+            let vcr = open(directory.path(), Mode::Record, include, 0.0);
+            let mut recorded = Side::new(&vcr.base_url_for(&server).unwrap(), stream).await;
+            for _ in 0..ROUNDS {
+                recorded.block(Duration::ZERO).await;
             }
             vcr.finish().await.unwrap();
-            let vcr = open(directory.path(), Mode::Replay, IncludeRaw::Always);
-            let (addr, path) = address(&vcr.base_url_for(&format!("http://{upstream}/v1")).unwrap());
-            let (mut ours, mut floor) = (Vec::new(), Vec::new());
-            let (mut sender, mut direct) = (connect(addr).await, connect(upstream).await);
-            for index in 0..CALLS {
-                ours.push(ask(&mut sender, addr, &path, request_body(index, stream)).await);
-                floor.push(
-                    ask(
-                        &mut direct,
-                        upstream,
-                        "/v1/chat/completions",
-                        request_body(index, stream),
-                    )
-                    .await,
-                );
-            }
-            row(what, median(&mut ours[1..]), median(&mut floor[1..]), "<= 1.3");
+            let vcr = open(directory.path(), Mode::Replay, include, 0.0);
+            let mut ours = Side::new(&vcr.base_url_for(&server).unwrap(), stream).await;
+            compare(
+                what,
+                &mut ours,
+                &mut Side::new(&server, stream).await,
+                Duration::ZERO,
+            )
+            .await;
             vcr.finish().await.unwrap();
         }
     });
 }
 
-/// Recording through the gateway, beside the same gateway passing everything through and keeping nothing.
 pub fn record() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        for (stream, what) in [
-            (false, "gateway record, unary 1 KB"),
-            (true, "gateway record, 200 events"),
+    run(async {
+        const PAUSE: Duration = Duration::from_millis(3);
+        for (stream, tick_ms, pause, what) in [
+            (
+                false,
+                100.0,
+                PAUSE,
+                "gateway record, unary 1 KB, calls 3 ms apart",
+            ),
+            (false, 100.0, Duration::ZERO, "the same, back to back"),
+            (true, 100.0, PAUSE, "gateway record, 200 events, calls 3 ms apart"),
+            (true, 100.0, Duration::ZERO, "the same, back to back"),
+            (
+                true,
+                0.0,
+                Duration::ZERO,
+                "the same, each event a frame of its own",
+            ),
         ] {
-            let upstream = serve(bare);
+            let upstream = bare::server();
+            let proxy = format!("http://{}/v1", bare::proxy(upstream));
             let directory = tempfile::tempdir().unwrap();
-            let vcr = open(directory.path(), Mode::Record, IncludeRaw::Auto);
-            let proxy = open(directory.path(), Mode::Live, IncludeRaw::Auto);
-            let base = format!("http://{upstream}/v1");
-            let (addr, path) = address(&vcr.base_url_for(&base).unwrap());
-            let (proxy_addr, _) = address(&proxy.base_url_for(&base).unwrap());
-            let (mut ours, mut floor) = (Vec::new(), Vec::new());
-            let (mut sender, mut direct) = (connect(addr).await, connect(proxy_addr).await);
-            for index in 0..CALLS {
-                ours.push(ask(&mut sender, addr, &path, request_body(index, stream)).await);
-                floor.push(ask(&mut direct, proxy_addr, &path, request_body(index, stream)).await);
-            }
-            row(what, median(&mut ours[1..]), median(&mut floor[1..]), "<= 1.3");
+            let vcr = open(directory.path(), Mode::Record, IncludeRaw::Auto, tick_ms);
+            let base = vcr.base_url_for(&format!("http://{upstream}/v1")).unwrap();
+            let mut ours = Side::new(&base, stream).await;
+            compare(what, &mut ours, &mut Side::new(&proxy, stream).await, pause).await;
             vcr.finish().await.unwrap();
-            proxy.finish().await.unwrap();
         }
     });
+}
+
+fn run(rows: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(rows);
 }

@@ -9,7 +9,8 @@ use vcr_runtime::harness::cassette::{IgnorePathConfig, RecordedRequest, canonica
 use vcr_runtime::harness::config::{ListenAddr, MatchMode};
 use vcr_runtime::harness::{HarnessConfig, RunningHarness, start_harness};
 
-use crate::gateway::{ask, bare, connect, serve, unary_body};
+use crate::bare::{bare, serve, unary_body};
+use crate::gateway::{ask, connect};
 use crate::table::{median, prose, row};
 
 const CHAT: &str = "/v1/chat/completions";

@@ -4,6 +4,7 @@
 //! the ratio of the medians. Rows: live, unary, stream, open, frozen, gateway, record, daemon, harness.
 //! Without arguments all of them run. `daemon-memory` sends a million requests, and runs by name alone.
 
+mod bare;
 mod daemon;
 mod frozen;
 mod gateway;
@@ -34,7 +35,7 @@ fn main() {
         frozen::run();
     }
     if wants("gateway") {
-        gateway::run();
+        gateway::replay();
     }
     if wants("record") {
         record::run();

@@ -152,14 +152,12 @@ impl<'a> Parser<'a> {
 
 /// The place of the next byte from `at` on that is special inside a JSON string; the length where there is none.
 pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
-    // Long texts first, in strides that compilers turn into vector instructions.
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
-        if chunk.iter().fold(false, |found, byte| found | is_special(*byte)) {
-            break;
-        }
-        at += 32;
-    }
+    // The words before it are looked at one by one: names are short, and texts with quotes have many.
+    let near = at + 32;
     loop {
+        if at >= near {
+            at = clean_strides(bytes, at);
+        }
         let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
             return at + bytes[at..].iter().take_while(|byte| !is_special(**byte)).count();
         };
@@ -170,6 +168,22 @@ pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
         }
         at += 8;
     }
+}
+
+/// Passes over a long text without special bytes, in strides that compilers turn into vector instructions.
+fn clean_strides(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
+        if chunk.iter().fold(false, |found, byte| found | is_special(*byte)) {
+            break;
+        }
+        at += 32;
+    }
+    at
+}
+
+/// Whether a text stands in a JSON string as it is.
+pub(crate) fn is_plain(text: &str) -> bool {
+    next_special(text.as_bytes(), 0) == text.len()
 }
 
 /// Without branches, so that strides of it vectorise.

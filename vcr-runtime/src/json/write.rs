@@ -6,7 +6,7 @@ use super::{Json, Object};
 /// The document without white space.
 pub(crate) fn compact(document: &Json) -> String {
     let mut out = String::with_capacity(128);
-    write_compact(document, &mut out);
+    compact_into(document, &mut out);
     out
 }
 
@@ -20,7 +20,8 @@ const LARGE: usize = 64 << 10;
 /// The columns that a line of [`fitted`] may take, but for its longest text.
 const WIDTH: usize = 120;
 
-fn write_compact(document: &Json, out: &mut String) {
+/// Appends the document without white space.
+pub(crate) fn compact_into(document: &Json, out: &mut String) {
     match document {
         Json::Array(items) => {
             out.push('[');
@@ -28,7 +29,7 @@ fn write_compact(document: &Json, out: &mut String) {
                 if index > 0 {
                     out.push(',');
                 }
-                write_compact(item, out);
+                compact_into(item, out);
             }
             out.push(']');
         }
@@ -40,7 +41,7 @@ fn write_compact(document: &Json, out: &mut String) {
                 }
                 quote_into(key, out);
                 out.push(':');
-                write_compact(value, out);
+                compact_into(value, out);
             }
             out.push('}');
         }
@@ -51,7 +52,7 @@ fn write_compact(document: &Json, out: &mut String) {
 /// Appends the document as one line: `{"a": 1, "b": [2, 3]}`.
 pub(crate) fn line_into(document: &Json, out: &mut String) {
     match document {
-        Json::Array(items) if is_vector(items) => write_compact(document, out),
+        Json::Array(items) if is_vector(items) => compact_into(document, out),
         Json::Array(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
@@ -227,6 +228,9 @@ pub(crate) fn escape_into(text: &str, out: &mut String) {
     if bytes.len() >= LARGE {
         // Growing to twice its room would take as much again as the text.
         out.reserve_exact(bytes.len() + bytes.len() / 8);
+    } else {
+        // Most texts need no escape, and those that do need room for a few.
+        out.reserve(bytes.len() + bytes.len() / 16 + 2);
     }
     let mut written = 0;
     loop {

@@ -37,6 +37,8 @@ pub(crate) use framing::Framer;
 pub use paths::resolve;
 pub(crate) use plain::plain_request;
 pub use registry::Protocol;
+#[cfg(test)]
+pub(crate) use registry::wires;
 pub(crate) use registry::{find, owner, provider_of, recognise};
 pub(crate) use request_body::{is_control, without_control};
 pub(crate) use timeline::{Timeline, Told};

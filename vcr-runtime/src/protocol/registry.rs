@@ -68,7 +68,7 @@ static PROTOCOLS: &[Entry] = &[
 static OTHERS: &[&dyn Wire] = &[&Converse];
 
 /// Every built-in wire.
-fn wires() -> impl Iterator<Item = &'static dyn Wire> {
+pub(crate) fn wires() -> impl Iterator<Item = &'static dyn Wire> {
     let of_protocols = PROTOCOLS.iter().flat_map(|entry| entry.wires);
     of_protocols.chain(OTHERS).copied()
 }

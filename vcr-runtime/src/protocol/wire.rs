@@ -118,6 +118,15 @@ pub(crate) trait Decoder: Send {
     /// Takes one event; what it says is appended to `out`.
     fn event(&mut self, event: &WireEvent, out: &mut Vec<Event>);
 
+    /// Takes an event that differs from the latest one in the text that it says, and in nothing else. `false` when it has
+    /// to be read like any other, which is always right.
+    ///
+    /// A decoder that answers `true` must learn nothing from such an event but that text, and its protocol must give the
+    /// same answer whether a text comes in one event or in several.
+    fn again(&mut self) -> bool {
+        false
+    }
+
     /// After the last event.
     fn finish(&mut self) -> Tail;
 }
@@ -226,6 +235,13 @@ pub(crate) trait Wire: Sync + Send {
     /// The events of a streamed answer: for each the index of the frame it belongs to, and its payload.
     /// Events after the last frame (usage, error) name the last frame.
     fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)>;
+
+    /// Whether a frame that only continues the text of the frame before it renders to one payload, which is that one's
+    /// but for the text, and whether such frames assemble to the same answer as one with all their text. A long answer is
+    /// then written by the pattern of its second frame, and compared as if it had come in one piece.
+    fn repeats_text(&self) -> bool {
+        false
+    }
 
     /// The usual framing of one payload, ready for the wire.
     fn frame(&self, payload: &Json) -> String;

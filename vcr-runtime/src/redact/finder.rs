@@ -8,6 +8,7 @@ use super::secrets::{Secret, secrets};
 use super::shapes::{LONG, SHORT, Shape};
 use crate::config::{Environment, RedactRules};
 use crate::error::{Error, ErrorKind, Result};
+use crate::json::is_plain;
 
 /// No shape is shorter.
 const LEAST: usize = 8;
@@ -32,6 +33,8 @@ pub(super) struct Finder {
     secrets: Vec<Secret>,
     patterns: Vec<Regex>,
     query: Names,
+    /// A value is spelled with an escape in JSON, and otherwise in JSON inside of it.
+    has_escapes: bool,
     /// Shorter texts hold no secret; most names and roles of a request are shorter.
     least: usize,
 }
@@ -75,6 +78,7 @@ impl Finder {
                 .then(|| literals(beginnings))
                 .transpose()?,
             patterns: rules.patterns.clone(),
+            has_escapes: spellings().any(|text| !is_plain(text)),
             query: Names::query(&rules.query, &rules.keep_query),
             least: if rules.patterns.is_empty() {
                 shortest.min(LEAST)
@@ -93,6 +97,16 @@ impl Finder {
     /// have names of their own: `{"a":1}` is as long as the shortest secret.
     pub(super) fn is_too_short(&self, text: &str) -> bool {
         text.len() < self.least.min(LEAST)
+    }
+
+    /// Whether anything in a JSON text may be a secret, at a fraction of the cost of looking at each of its strings: the
+    /// literal of a shape, or the beginning of a value, stands there as it is unless letters are spelled as escapes.
+    pub(super) fn suspects(&self, text: &str) -> bool {
+        !self.patterns.is_empty()
+            || self.has_escapes
+            || self.short.is_match(text)
+            || self.long.is_match(text)
+            || text.contains("\\u")
     }
 
     /// What to tell a person about a rule, without the secret.
@@ -117,9 +131,11 @@ impl Finder {
     /// word begin where none began before: the result of a replacement has no secret left.
     pub(super) fn find(&self, text: &str, reach: Reach, mut known: Vec<Span>) -> Vec<Span> {
         merge(&mut known);
+        // By its first byte: to prepare a search for the whole of it costs more than most texts are long.
         let holes = text
-            .match_indices(PLACEHOLDER)
-            .map(|(start, hole)| start..start + hole.len());
+            .match_indices(char::from(PLACEHOLDER.as_bytes()[0]))
+            .filter(|(start, _)| text[*start..].starts_with(PLACEHOLDER))
+            .map(|(start, _)| start..start + PLACEHOLDER.len());
         let mut walls: Vec<Range<usize>> = known.iter().map(|span| span.range.clone()).chain(holes).collect();
         let mut found = known;
         if walls.is_empty() {

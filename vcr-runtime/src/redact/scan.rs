@@ -19,6 +19,9 @@ impl Redactor {
     /// The last look at a JSON text before it is written: values of variables anywhere, in any spelling, and whatever
     /// looks like a credential outside signatures and encrypted reasoning.
     pub(crate) fn scan(&self, text: &str) -> Option<Hit> {
+        if !self.finder.suspects(text) {
+            return None;
+        }
         let mut first = self
             .finder
             .find(text, Reach::Variables, Vec::new())
@@ -128,6 +131,24 @@ mod tests {
             assert_eq!(hit(&text).unwrap().2, "the value of the variable `PLAIN_KEY`");
         }
         assert!(hit(&format!("{{\"data\": \"{KEY}\", \"type\": \"image\"}}")).is_some());
+    }
+
+    #[test]
+    fn the_quick_look_misses_no_secret_of_any_spelling() {
+        use super::super::shapes::{LONG, SHORT};
+        // A literal with a byte that JSON escapes would not stand there as it is.
+        for shape in LONG.iter().chain(&SHORT) {
+            let quoted = crate::json::compact(&Json::from(shape.literal));
+            assert_eq!(quoted, format!("\"{}\"", shape.literal));
+        }
+        for secret in [
+            format!("[\"x\\n{KEY}\"]"),
+            format!("[\"\\u0073{}\"]", &KEY[1..]),
+            "[\"can\\\"ary\\\\pw\"]".to_owned(),
+            "[\"can\\u0022ary\\u005cpw\"]".to_owned(),
+        ] {
+            assert!(hit(&secret).is_some(), "{secret}");
+        }
     }
 
     #[test]

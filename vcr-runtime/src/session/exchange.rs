@@ -80,12 +80,50 @@ pub(crate) struct Playback {
 pub(crate) enum PlaybackBody {
     /// One body, sent with its length, due at that offset from the call's start.
     Whole(Duration, Vec<u8>),
-    /// Pieces with the time from the call's start at which each is due; one write a piece.
-    Pieces(Vec<(Duration, Vec<u8>)>),
+    /// One write a piece.
+    Pieces(Pieces),
     /// No answer at all: break the connection before a head is sent (the caller had left when it was recorded).
     Nothing(Duration),
     /// The upstream could not be asked: the front answers as it did live, with its own 502 and this message.
     Unreachable(Duration, String),
+}
+
+/// Pieces of a body, each with the time from the call's start at which it is due. They stand in one buffer, so that
+/// many small ones cost no more than a large one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pieces {
+    pub(crate) bytes: Vec<u8>,
+    /// When each piece is due, and its length.
+    pub(crate) cuts: Vec<(Duration, usize)>,
+}
+
+impl Pieces {
+    /// Room for that many pieces of about that length each.
+    pub(crate) fn with_capacity(count: usize, length: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(count.saturating_mul(length)),
+            cuts: Vec::with_capacity(count),
+        }
+    }
+
+    pub(crate) fn push(&mut self, due: Duration, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+        self.cuts.push((due, piece.len()));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.cuts.len()
+    }
+}
+
+impl<P: AsRef<[u8]>> FromIterator<(Duration, P)> for Pieces {
+    fn from_iter<I: IntoIterator<Item = (Duration, P)>>(pieces: I) -> Self {
+        let mut all = Self::default();
+        for (due, piece) in pieces {
+            all.push(due, piece.as_ref());
+        }
+        all
+    }
 }
 
 /// When the steps of a replayed answer are due. Made when the call starts.
@@ -134,11 +172,11 @@ impl Pace {
 
 /// What an HTTP front needs of a session.
 pub(crate) trait Exchange: Send + Sync {
-    /// Decides about one request. `headers` are the caller's, names in lower case.
+    /// Decides about one request. `control` are the caller's `x-vcr-…` headers, names in lower case.
     fn begin<'a>(
         &'a self,
         upstream: &'a Upstream,
         request: HttpRequest<'a>,
-        headers: &'a [(String, String)],
+        control: &'a [(String, String)],
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>>;
 }

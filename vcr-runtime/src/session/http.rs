@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use super::exchange::{Exchange, HttpTurn, PlaybackBody, Upstream};
 use super::http_recorder::HttpRecorder;
+use super::play::Asked;
 use super::session::{Session, Turn, asked};
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind, Result};
@@ -20,7 +21,7 @@ impl Exchange for Weak<Session> {
         &'a self,
         upstream: &'a Upstream,
         request: HttpRequest<'a>,
-        headers: &'a [(String, String)],
+        control: &'a [(String, String)],
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
         let Some(session) = self.upgrade() else {
             return Box::pin(std::future::ready(HttpTurn::Refused(Error::new(
@@ -29,7 +30,7 @@ impl Exchange for Weak<Session> {
                 "keep the `Vcr` handle until the last call is answered",
             ))));
         };
-        let control = control_headers(headers.iter().map(|(name, value)| (&**name, &**value)));
+        let control = control_headers(control.iter().map(|(name, value)| (&**name, &**value)));
         let settings = session.settings_of(&control);
         let understood = session.understand(upstream, &request);
         if settings
@@ -85,13 +86,13 @@ impl Session {
 
     fn answer(&self, understood: Understood, settings: Result<Arc<Settings>>) -> HttpTurn {
         let Understood { wire, request } = understood;
-        let live = request.clone();
+        let question = Asked::of(&request, wire);
         match self.begin_with(request, wire, settings) {
             Err(error) => HttpTurn::Refused(error),
             Ok(Turn::Live) => HttpTurn::Live,
             Ok(Turn::Record(call)) => HttpTurn::Record(Box::new(HttpRecorder::new(call, wire))),
             Ok(Turn::Replay(played)) => {
-                let playback = played.http(wire, &live);
+                let playback = played.http(&question);
                 if let PlaybackBody::Pieces(pieces) = &playback.body {
                     observe::stream(asked(wire), pieces.len(), !playback.pace.is_immediate());
                 }

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use super::breaker::Cut;
 use super::exchange::{End, Recording};
+use super::listener::Listener;
 use super::raw::{Evidence, Payload};
 use super::recorder::{CallRecorder, Ending, Wired};
 use crate::json::{Json, parse};
 use crate::model::{HttpHead, Piece, TRANSPORT};
-use crate::protocol::{Decoder, Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
+use crate::protocol::{Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
 
 /// Bodies that are kept whole in memory; beyond it the call is recorded as truncated rather than the process killed.
 const MAX_BODY: usize = 256 << 20;
@@ -30,12 +31,16 @@ pub(crate) struct HttpRecorder {
 }
 
 /// How the body is read.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one a recorded call, and a box would be one more allocation before it is forwarded"
+)]
 enum Reading {
     /// Unary, or a content type that we do not know: bytes to the end.
     Whole(Vec<u8>),
     Events {
         framer: Framer,
-        decoder: Option<Box<dyn Decoder>>,
+        listener: Option<Listener>,
         pieces: Vec<Piece>,
         payloads: Vec<Payload>,
     },
@@ -59,7 +64,7 @@ impl HttpRecorder {
     /// Reads what `events` say, up to the one before which the breaker cuts.
     fn read(&mut self, at_us: u64, events: Vec<WireEvent>) -> Result<(), Cut> {
         let Reading::Events {
-            decoder,
+            listener,
             pieces,
             payloads,
             ..
@@ -69,8 +74,8 @@ impl HttpRecorder {
         };
         for event in events {
             let mut said = Vec::new();
-            if let Some(decoder) = decoder {
-                decoder.event(&event, &mut said);
+            if let Some(listener) = listener {
+                listener.event(&event, payloads.len(), &mut said);
             }
             self.call.events(at_us, said)?;
             self.passed += event.bytes.len();
@@ -104,7 +109,7 @@ impl HttpRecorder {
         match std::mem::replace(&mut self.reading, Reading::Whole(Vec::new())) {
             Reading::Whole(bytes) => self.conclude_whole(bytes),
             Reading::Events {
-                decoder,
+                listener,
                 mut pieces,
                 payloads,
                 ..
@@ -121,8 +126,13 @@ impl HttpRecorder {
                 {
                     first.bytes.drain(..BOM.len());
                 }
-                let tail = decoder.map_or_else(Tail::default, |mut decoder| decoder.finish());
-                (tail, Evidence::Stream { pieces, payloads }, true)
+                let (tail, passages) = listener.map(Listener::finish).unwrap_or_default();
+                let evidence = Evidence::Stream {
+                    pieces,
+                    payloads,
+                    passages,
+                };
+                (tail, evidence, true)
             }
         }
     }
@@ -137,7 +147,10 @@ impl HttpRecorder {
         if let Some(wire) = self.wire
             && self.head.is_some()
         {
-            let text = String::from_utf8_lossy(&bytes);
+            let text = match std::str::from_utf8(&bytes) {
+                Ok(text) => std::borrow::Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(&bytes),
+            };
             let body = match parse(text.trim()) {
                 Ok(body) => Ok(body),
                 // An error page of a proxy is an error all the same.
@@ -179,7 +192,7 @@ impl Recording for HttpRecorder {
         if let Some(framing) = framing.filter(|_| status < 400) {
             self.reading = Reading::Events {
                 framer: Framer::new(framing),
-                decoder: self.wire.map(|wire| wire.decoder()),
+                listener: self.wire.map(|wire| Listener::new(wire.decoder())),
                 pieces: Vec::new(),
                 payloads: Vec::new(),
             };

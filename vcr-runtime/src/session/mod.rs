@@ -10,21 +10,26 @@ mod failure;
 mod http;
 mod http_recorder;
 mod ledger;
+mod listener;
 mod names;
 mod play;
 mod raw;
 mod recorder;
 mod recover;
+mod rendered;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
 mod shelf;
+mod stencil;
 mod surroundings;
 mod taking;
 mod tape;
 mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
-pub(crate) use exchange::{End, Exchange, HttpTurn, Pace, Playback, PlaybackBody, Recording, Upstream};
+pub(crate) use exchange::{
+    End, Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
+};
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;
 pub(crate) use play::Played;

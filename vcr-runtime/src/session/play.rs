@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exchange::{Pace, Playback, PlaybackBody};
+use super::exchange::{Pace, Pieces, Playback, PlaybackBody};
 use super::failure::status_of;
+use super::rendered;
 use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
@@ -22,6 +23,26 @@ pub(crate) struct Played {
     pub(crate) settings: Arc<Settings>,
     /// `vcr-` and eight digits of the take's id, for answers that have no id of their own.
     pub(crate) id: String,
+}
+
+/// What of a request says how its answer is delivered, as the caller sent it.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// The form in which the caller reads a stream; `None` for a plain HTTP call.
+    delivery: Option<Delivery<'static>>,
+    stream: bool,
+    model: String,
+}
+
+impl Asked {
+    /// `wire` is the protocol that the caller speaks, `None` for a plain HTTP call.
+    pub(crate) fn of(request: &CanonicalRequest, wire: Option<&'static dyn Wire>) -> Self {
+        Self {
+            delivery: wire.map(|wire| Delivery::of(wire, &request.parameters)),
+            stream: request.stream(),
+            model: request.model.clone(),
+        }
+    }
 }
 
 impl Played {
@@ -43,8 +64,8 @@ impl Played {
         Pace::new(factor, extra)
     }
 
-    /// The answer over HTTP. `wire` is the protocol that the caller speaks, `None` for a plain HTTP call.
-    pub(crate) fn http(&self, wire: Option<&'static dyn Wire>, live: &CanonicalRequest) -> Playback {
+    /// The answer over HTTP.
+    pub(crate) fn http(&self, asked: &Asked) -> Playback {
         let call = &*self.call;
         let total = Duration::from_micros(call.metrics.map_or(0, |metrics| metrics.total_us));
         if is_silent(call) {
@@ -70,22 +91,24 @@ impl Played {
                 pace: self.pace(1),
             };
         }
-        let streamed = is_streamed(call).unwrap_or_else(|| live.stream()) && !is_http_error(call);
-        let wants_stream = live.stream() || wire.is_none();
-        let delivery = wire.map(|wire| Delivery::of(wire, &live.parameters));
-        let delivery = delivery.map(|asked| match recorded_delivery(call) {
+        let streamed = is_streamed(call).unwrap_or(asked.stream) && !is_http_error(call);
+        let wants_stream = asked.stream || asked.delivery.is_none();
+        let delivery = asked.delivery.map(|asked| match recorded_delivery(call) {
             Some(recorded) if recorded.is_array() => asked.answered(call.content_type()),
             _ => asked,
         });
         let is_array = delivery.is_some_and(|delivery| delivery.is_array());
         let same_form = streamed == wants_stream && (!streamed || is_array == in_array(call));
         let body = match (&call.raw, delivery) {
-            (Some(raw), _) if same_form || is_http_error(call) || wire.is_none() => {
+            (Some(raw), _) if same_form || is_http_error(call) || delivery.is_none() => {
                 raw_body(call, &raw.body, delivery, total, streamed)
             }
-            (_, Some(delivery)) => {
-                self.rendered(delivery, &live.model, wants_stream && !is_http_error(call), total)
-            }
+            (_, Some(delivery)) => self.rendered(
+                delivery,
+                &asked.model,
+                wants_stream && !is_http_error(call),
+                total,
+            ),
             (_, None) => PlaybackBody::Whole(total, Vec::new()),
         };
         let steps = match &body {
@@ -125,28 +148,7 @@ impl Played {
             let body = delivery.wire().render_unary(&answer);
             return PlaybackBody::Whole(total, compact(&body).into_bytes());
         }
-        let mut due = Vec::with_capacity(call.frames.len());
-        let mut sum = 0;
-        for frame in &call.frames {
-            sum += frame.delta_us;
-            due.push(Duration::from_micros(sum));
-        }
-        let last = due.last().copied().unwrap_or_default();
-        let at = |index: usize| due.get(index).copied().unwrap_or(last);
-        let mut pieces: Vec<(Duration, Vec<u8>)> = delivery
-            .wire()
-            .render_stream(&answer)
-            .into_iter()
-            .enumerate()
-            .map(|(place, (index, payload))| {
-                (at(index), delivery.piece(place, &payload, template).into_bytes())
-            })
-            .collect();
-        let trailer = delivery.trailer(pieces.len(), template);
-        if call.boundary.is_none() && !trailer.is_empty() {
-            pieces.push((last.max(total), trailer.as_bytes().to_vec()));
-        }
-        PlaybackBody::Pieces(pieces)
+        PlaybackBody::Pieces(rendered::pieces(call, delivery, &answer, total))
     }
 }
 
@@ -198,14 +200,13 @@ fn raw_body(
                         .unwrap_or_default(),
                 )
             };
-            let mut pieces: Vec<_> = chunks
-                .iter()
-                .enumerate()
-                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk, template).into_bytes()))
+            let chunks = chunks.iter().enumerate();
+            let mut pieces: Pieces = chunks
+                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk, template)))
                 .collect();
-            let trailer = delivery.trailer(chunks.len(), template);
+            let trailer = delivery.trailer(pieces.len(), template);
             if !trailer.is_empty() {
-                pieces.push((at(usize::MAX).max(total), trailer.as_bytes().to_vec()));
+                pieces.push(at(usize::MAX).max(total), trailer.as_bytes());
             }
             PlaybackBody::Pieces(pieces)
         }
@@ -215,7 +216,7 @@ fn raw_body(
         (RawBody::Transcript(pieces), _) if streamed => PlaybackBody::Pieces(
             pieces
                 .iter()
-                .map(|piece| (Duration::from_micros(piece.offset_us), piece.bytes.clone()))
+                .map(|piece| (Duration::from_micros(piece.offset_us), &piece.bytes))
                 .collect(),
         ),
         (RawBody::Transcript(pieces), _) => PlaybackBody::Whole(
@@ -338,7 +339,7 @@ mod tests {
                 settings: Arc::new(settings),
                 id: String::new(),
             };
-            let head = played.http(None, &CanonicalRequest::default()).head;
+            let head = played.http(&Asked::of(&CanonicalRequest::default(), None)).head;
             let values: Vec<&str> = head
                 .headers
                 .iter()

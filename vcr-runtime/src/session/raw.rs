@@ -1,5 +1,7 @@
 //! The raw layer: what the wire said, kept where the canonical layer would lose something.
 
+use super::listener::Passage;
+use super::rendered;
 use crate::config::IncludeRaw;
 use crate::json::{Json, compact, parse};
 use crate::model::{Call, CanonicalRequest, Piece, Raw, RawBody};
@@ -15,10 +17,11 @@ pub(crate) enum Evidence {
     Nothing,
     /// A unary body.
     Body { offset_us: u64, bytes: Vec<u8> },
-    /// One piece an event, and the payload of each event that has one.
+    /// One piece an event, the payload of each event that has one, and these payloads as they are compared.
     Stream {
         pieces: Vec<Piece>,
         payloads: Vec<Payload>,
+        passages: Vec<Passage>,
     },
 }
 
@@ -33,7 +36,7 @@ pub(crate) struct Payload {
 /// The documents that came, parsed once for all that compares them.
 enum Documents {
     Body(Json),
-    /// One a payload that is no end marker, and the names under which they came.
+    /// One a passage that is no end marker, and the names under which they came.
     Stream(Vec<Json>, Vec<Option<String>>),
 }
 
@@ -120,17 +123,26 @@ fn documents(wire: &dyn Wire, evidence: &mut Evidence) -> Result<Documents, Stri
             body.map(Documents::Body)
                 .ok_or_else(|| "the body is not JSON".to_owned())
         }
-        Evidence::Stream { payloads, .. } => {
-            let payloads = std::mem::take(payloads);
-            let mut documents = Vec::with_capacity(payloads.len());
-            let mut names = Vec::with_capacity(payloads.len());
-            for payload in payloads {
-                if payload.data.trim() == wire.end_marker() {
+        Evidence::Stream {
+            payloads, passages, ..
+        } => {
+            let mut payloads = std::mem::take(payloads);
+            let passages = std::mem::take(passages);
+            let mut documents = Vec::with_capacity(passages.len());
+            let mut names = Vec::with_capacity(passages.len());
+            for passage in passages {
+                let (name, data) = match passage {
+                    Passage::One(number) => match payloads.get_mut(number) {
+                        Some(payload) => (payload.name.take(), std::mem::take(&mut payload.data)),
+                        None => continue,
+                    },
+                    Passage::Joined { name, data } => (name, data),
+                };
+                if data.trim() == wire.end_marker() {
                     continue;
                 }
-                let document = parse(&payload.data).map_err(|_| "an event is not JSON".to_owned())?;
-                documents.push(document);
-                names.push(payload.name);
+                documents.push(parse(&data).map_err(|_| "an event is not JSON".to_owned())?);
+                names.push(name);
             }
             Ok(Documents::Stream(documents, names))
         }
@@ -152,8 +164,12 @@ fn misread(call: &Call, wire: &dyn Wire, documents: &Documents) -> Option<String
 
 /// What an SDK would see in the wire form and not in the rendered canonical form; `None` when they are the same.
 fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, documents: Documents) -> Option<String> {
+    let joined = match documents {
+        Documents::Stream(..) => rendered::joined(wire, &call.frames),
+        Documents::Body(_) => None,
+    };
     let answer = Answer {
-        frames: &call.frames,
+        frames: joined.as_deref().unwrap_or(&call.frames),
         usage: call.usage.as_ref(),
         boundary: call.boundary.as_ref(),
         template: call.template.as_ref(),
@@ -347,9 +363,11 @@ mod tests {
             name: None,
             data: (*data).to_owned(),
         });
+        let payloads: Vec<Payload> = payloads.collect();
         Evidence::Stream {
             pieces: Vec::new(),
-            payloads: payloads.collect(),
+            passages: (0..payloads.len()).map(Passage::One).collect(),
+            payloads,
         }
     }
 
@@ -493,6 +511,7 @@ mod tests {
                 name: Some("error".to_owned()),
                 data: r#"{"message":"too much","type":"server_error"}"#.to_owned(),
             }],
+            passages: vec![Passage::One(0)],
         };
         let call = kept(CHAT, named(), IncludeRaw::Auto, |call| {
             call.frames = vec![Frame::default()].into();

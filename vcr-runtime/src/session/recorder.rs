@@ -271,6 +271,7 @@ pub(crate) fn micros(duration: std::time::Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::listener::Passage;
     use super::*;
     use crate::cassette::{Cassette, Chosen};
     use crate::config::{Environment, RedactRules};
@@ -374,7 +375,11 @@ mod tests {
             let wired = Wired {
                 wire: crate::protocol::find("openai-chat"),
                 streamed: true,
-                evidence: raw::Evidence::Stream { pieces, payloads },
+                evidence: raw::Evidence::Stream {
+                    pieces,
+                    payloads,
+                    passages: [0, 1].map(Passage::One).into(),
+                },
                 ..Wired::default()
             };
             call.finish(Ending::Clean { complete: true }, wired);

@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Waker;
 
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
@@ -33,12 +34,21 @@ pub(super) async fn serve(socket: TcpStream, shared: Arc<Shared>, stop: Stop) {
     let service = service_fn(|request| answer(Arc::clone(&shared), Arc::clone(&flushed), request));
     let io = FlushedIo::new(socket, Arc::clone(&flushed));
     let mut connection = pin!(http1::Builder::new().serve_connection(io, service));
-    let mut stopping = pin!(stopped(stop));
+    let mut stopping = pin!(stopped(stop.clone()));
     let mut told = false;
+    let mut waker: Option<Waker> = None;
     let outcome = poll_fn(|context| {
-        if !told && stopping.as_mut().poll(context).is_ready() {
-            told = true;
-            connection.as_mut().graceful_shutdown();
+        // Asked again only when it may answer something else: a connection is polled twice an event.
+        let waits = waker
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(context.waker()));
+        let knows = waits && matches!(stop.has_changed(), Ok(false));
+        if !told && !knows {
+            waker = Some(context.waker().clone());
+            if stopping.as_mut().poll(context).is_ready() {
+                told = true;
+                connection.as_mut().graceful_shutdown();
+            }
         }
         connection.as_mut().poll(context)
     });

@@ -27,10 +27,24 @@ pub(in crate::front) fn named_by_connection<'a>(values: impl Iterator<Item = &'a
         .collect()
 }
 
-/// The caller's headers as the session sees them: names in lower case, values as text.
+/// The caller's headers for the session, which go no further.
+pub(super) fn control(headers: &HeaderMap) -> Vec<(String, String)> {
+    pairs(headers, is_control)
+}
+
+fn is_control(name: &str) -> bool {
+    name == "x-vcr" || name.starts_with("x-vcr-")
+}
+
+/// Headers as text, names in lower case.
 pub(in crate::front) fn as_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+    pairs(headers, |_| true)
+}
+
+fn pairs(headers: &HeaderMap, wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     headers
         .iter()
+        .filter(|(name, _)| wanted(name.as_str()))
         .map(|(name, value)| (name.as_str().to_owned(), text(value)))
         .collect()
 }
@@ -43,9 +57,7 @@ fn text(value: &HeaderValue) -> String {
 pub(super) fn for_upstream(headers: &HeaderMap) -> HeaderMap {
     let mut kept = end_to_end(headers, |name| {
         // The body was read whole and is sent with its own length; a 100 was given already.
-        matches!(name, "host" | "content-length" | "accept-encoding" | "expect")
-            || name == "x-vcr"
-            || name.starts_with("x-vcr-")
+        matches!(name, "host" | "content-length" | "accept-encoding" | "expect") || is_control(name)
     });
     // Said aloud: without the header a server may pick any coding it likes.
     kept.insert(

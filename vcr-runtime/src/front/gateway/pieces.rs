@@ -11,12 +11,13 @@ use bytes::Bytes;
 
 use super::flushed::Flushed;
 use super::respond::Broken;
-use crate::session::Pace;
+use crate::session::{Pace, Pieces};
 use crate::source::Hang;
 
 /// Hands out one piece, waits until it has left through the socket and the next one is due, hands out the next.
-pub(super) struct Pieces {
-    rest: IntoIter<(Duration, Vec<u8>)>,
+pub(super) struct PieceByPiece {
+    rest: Bytes,
+    cuts: IntoIter<(Duration, usize)>,
     /// Steps handed out or skipped so far.
     step: usize,
     /// `None` when nothing has to be waited for.
@@ -32,19 +33,14 @@ pub(super) struct Pieces {
     hangs: bool,
 }
 
-impl Pieces {
+impl PieceByPiece {
     /// `end` is when the body is over, from the call's start like the times of the pieces.
-    pub(super) fn new(
-        pieces: Vec<(Duration, Vec<u8>)>,
-        end: Duration,
-        pace: Pace,
-        abort: bool,
-        flushed: Arc<Flushed>,
-    ) -> Self {
-        let is_later = pieces.last().is_none_or(|(last, _)| *last < end);
+    pub(super) fn new(pieces: Pieces, end: Duration, pace: Pace, abort: bool, flushed: Arc<Flushed>) -> Self {
+        let is_later = pieces.cuts.last().is_none_or(|(last, _)| *last < end);
         Self {
             end: (!pace.is_immediate() && is_later).then_some(end),
-            rest: pieces.into_iter(),
+            rest: Bytes::from(pieces.bytes),
+            cuts: pieces.cuts.into_iter(),
             step: 0,
             pace: (!pace.is_immediate()).then(|| Arc::new(pace)),
             due: None,
@@ -66,16 +62,16 @@ impl Pieces {
 
     /// The body has ended in order; known with the last piece, so that its end travels in the same write.
     pub(super) fn is_over(&self) -> bool {
-        self.rest.as_slice().is_empty() && !self.abort && !self.hangs && self.end.is_none()
+        self.cuts.as_slice().is_empty() && !self.abort && !self.hangs && self.end.is_none()
     }
 
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         loop {
-            let Some((offset, piece)) = self.rest.as_slice().first() else {
+            let Some((due, length)) = self.cuts.as_slice().first() else {
                 return self.poll_end(context);
             };
-            if piece.is_empty() {
-                self.rest.next();
+            if *length == 0 {
+                self.cuts.next();
                 self.step += 1;
                 continue;
             }
@@ -83,12 +79,14 @@ impl Pieces {
             if self.started {
                 ready!(self.flushed.poll_past(self.mark, context));
             }
-            let offset = *offset;
-            ready!(self.wait(offset, context));
+            let (due, length) = (*due, *length);
+            ready!(self.wait(due, context));
             self.started = true;
             self.step += 1;
             self.mark = self.flushed.count();
-            return Poll::Ready(self.rest.next().map(|(_, piece)| Ok(Bytes::from(piece))));
+            let piece = self.rest.split_to(length.min(self.rest.len()));
+            self.cuts.next();
+            return Poll::Ready(Some(Ok(piece)));
         }
     }
 
@@ -138,14 +136,14 @@ mod tests {
     use super::*;
     use std::task::Waker;
 
-    fn pieces(texts: &[(u64, &str)]) -> Vec<(Duration, Vec<u8>)> {
+    fn pieces(texts: &[(u64, &str)]) -> Pieces {
         texts
             .iter()
-            .map(|(offset, text)| (Duration::from_millis(*offset), text.as_bytes().to_vec()))
+            .map(|(offset, text)| (Duration::from_millis(*offset), text))
             .collect()
     }
 
-    fn poll(body: &mut Pieces) -> Poll<Option<Result<Bytes, String>>> {
+    fn poll(body: &mut PieceByPiece) -> Poll<Option<Result<Bytes, String>>> {
         let mut context = Context::from_waker(Waker::noop());
         body.poll_piece(&mut context).map_err(|broken| broken.to_string())
     }
@@ -158,7 +156,7 @@ mod tests {
     fn the_next_piece_waits_until_the_one_before_has_left() {
         let flushed = Arc::new(Flushed::default());
         let all = pieces(&[(0, "a"), (0, ""), (0, "b")]);
-        let mut body = Pieces::new(
+        let mut body = PieceByPiece::new(
             all,
             Duration::from_secs(9),
             Pace::new(0.0, vec![]),
@@ -177,8 +175,8 @@ mod tests {
     #[test]
     fn a_break_waits_until_the_head_and_every_piece_have_left() {
         let flushed = Arc::new(Flushed::default());
-        let mut body = Pieces::new(
-            vec![],
+        let mut body = PieceByPiece::new(
+            Pieces::default(),
             Duration::ZERO,
             Pace::new(0.0, vec![]),
             true,
@@ -200,7 +198,7 @@ mod tests {
         let start = tokio::time::Instant::now();
         let pace = Pace::new(0.5, vec![Duration::from_millis(7)]);
         let all = pieces(&[(10, "a"), (400, "b"), (1000, "c")]);
-        let mut body = Pieces::new(
+        let mut body = PieceByPiece::new(
             all,
             Duration::from_millis(1000),
             pace,
@@ -224,7 +222,7 @@ mod tests {
         for abort in [false, true] {
             let flushed = Arc::new(Flushed::default());
             let start = tokio::time::Instant::now();
-            let mut body = Pieces::new(
+            let mut body = PieceByPiece::new(
                 pieces(&[(10, "a")]),
                 Duration::from_millis(900),
                 Pace::new(1.0, vec![]),

@@ -12,10 +12,10 @@ use http_body::{Body, Frame, SizeHint};
 use super::backend::{Answer, Fault};
 use super::flushed::Flushed;
 use super::headers;
-use super::pieces::Pieces;
+use super::pieces::PieceByPiece;
 use super::server::Open;
 use super::tee::Forwarded;
-use crate::session::{Playback, PlaybackBody};
+use crate::session::{Pieces, Playback, PlaybackBody};
 
 /// Why a connection is broken on purpose. hyper drops it when a service or a body fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(super) struct Reply {
 
 enum Kind {
     Whole(Bytes),
-    Pieces(Pieces),
+    Pieces(PieceByPiece),
     Forwarded(Forwarded),
 }
 
@@ -60,7 +60,7 @@ impl Reply {
         Self::of(Kind::Whole(body.into()))
     }
 
-    pub(super) fn pieces(body: Pieces) -> Self {
+    pub(super) fn pieces(body: PieceByPiece) -> Self {
         Self::of(Kind::Pieces(body))
     }
 
@@ -135,7 +135,7 @@ pub(super) async fn play(
             pace.until(0, offset).await;
             return Ok(refused(&Fault::unreachable(message)));
         }
-        PlaybackBody::Whole(offset, body) if abort && hang.is_none() => vec![(offset, body)],
+        PlaybackBody::Whole(offset, body) if abort && hang.is_none() => Pieces::from_iter([(offset, body)]),
         PlaybackBody::Whole(offset, body) => {
             pace.until(0, offset).await;
             if let Some(hang) = hang {
@@ -147,11 +147,11 @@ pub(super) async fn play(
         }
         PlaybackBody::Pieces(pieces) => pieces,
     };
-    if let Some((offset, _)) = pieces.first() {
+    if let Some((offset, _)) = pieces.cuts.first() {
         // Providers send the head when they have something to say, and a caller's time to the head counts.
         pace.until(0, *offset).await;
     }
-    let body = Pieces::new(pieces, end, pace, abort, flushed).hanging(hang);
+    let body = PieceByPiece::new(pieces, end, pace, abort, flushed).hanging(hang);
     Ok(with_head(
         head.status,
         &head.headers,

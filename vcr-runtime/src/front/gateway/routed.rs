@@ -65,8 +65,8 @@ impl Routed {
             query: head.uri.query().unwrap_or_default(),
             body: &body,
         };
-        let pairs = headers::as_pairs(&head.headers);
-        let recording = match self.exchange.begin(&upstream, request, &pairs).await {
+        let control = headers::control(&head.headers);
+        let recording = match self.exchange.begin(&upstream, request, &control).await {
             HttpTurn::Replay(playback) => return Decision::Play(playback),
             HttpTurn::Refused(error) => return Decision::Refuse(Fault::of(&error)),
             HttpTurn::Live => None,

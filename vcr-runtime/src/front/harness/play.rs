@@ -120,7 +120,7 @@ impl Playable {
                 let pieces = pieces.iter().map(|(at, bytes, has_data)| {
                     let due = timing.due(data, *at);
                     data += u64::from(*has_data);
-                    (due, bytes.clone())
+                    (due, bytes)
                 });
                 PlaybackBody::Pieces(pieces.collect())
             }
@@ -251,10 +251,15 @@ mod tests {
     fn due(interaction: Interaction, byte_exact: bool, config: &HarnessConfig) -> Vec<(u128, String)> {
         let playable = Playable::of(interaction, 0, byte_exact).unwrap();
         match playable.playback(&Timing::of(config)).body {
-            PlaybackBody::Pieces(pieces) => pieces
-                .into_iter()
-                .map(|(at, bytes)| (at.as_millis(), String::from_utf8(bytes).unwrap()))
-                .collect(),
+            PlaybackBody::Pieces(pieces) => {
+                let mut rest = pieces.bytes.as_slice();
+                let due = pieces.cuts.into_iter().map(|(at, length)| {
+                    let (piece, after) = rest.split_at(length);
+                    rest = after;
+                    (at.as_millis(), String::from_utf8(piece.to_vec()).unwrap())
+                });
+                due.collect()
+            }
             other => panic!("{other:?}"),
         }
     }

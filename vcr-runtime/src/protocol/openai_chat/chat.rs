@@ -1,4 +1,4 @@
-use crate::json::{Json, Object, compact};
+use crate::json::{Json, Object, compact_into};
 use crate::model::CanonicalRequest;
 use crate::protocol::alike::alike;
 use crate::protocol::neutral::{Ask, Unsayable};
@@ -97,8 +97,16 @@ impl Wire for OpenAiChat {
         render::stream(answer)
     }
 
+    fn repeats_text(&self) -> bool {
+        true
+    }
+
     fn frame(&self, payload: &Json) -> String {
-        format!("data: {}\n\n", compact(payload))
+        let mut event = String::with_capacity(256);
+        event.push_str("data: ");
+        compact_into(payload, &mut event);
+        event.push_str("\n\n");
+        event
     }
 
     fn frame_as_recorded(&self, payload: &Json, template: Option<&Json>) -> String {

@@ -38,6 +38,12 @@ impl Decoder for ChatDecoder {
         }
     }
 
+    fn again(&mut self) -> bool {
+        // Members that were noted once in their place are known, and the choice is open.
+        self.stream.again();
+        true
+    }
+
     fn finish(&mut self) -> Tail {
         // A stream that broke off has no end marker to remember.
         let done = self.stream.is_done() || !self.stream.reader().is_complete();

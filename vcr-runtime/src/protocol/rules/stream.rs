@@ -96,6 +96,11 @@ impl StreamReader {
         Some((payload, reading))
     }
 
+    /// Counts an event that is like the latest one.
+    pub(crate) fn again(&mut self) {
+        self.count += 1;
+    }
+
     /// The `event:` name, against what the table says of names.
     fn name(&mut self, name: Option<&str>, payload: &Json) {
         let expected = self.reader.rules().stream.names.as_ref();

@@ -70,12 +70,7 @@ pub(super) fn whole(body: impl Into<Vec<u8>>) -> PlaybackBody {
 }
 
 pub(super) fn pieces(pieces: &[&[u8]]) -> PlaybackBody {
-    PlaybackBody::Pieces(
-        pieces
-            .iter()
-            .map(|piece| (Duration::ZERO, piece.to_vec()))
-            .collect(),
-    )
+    PlaybackBody::Pieces(pieces.iter().map(|piece| (Duration::ZERO, *piece)).collect())
 }
 
 pub(super) fn pairs(headers: &[(&str, &str)]) -> Vec<(String, String)> {
