@@ -6,7 +6,13 @@ use syn::{Error, Result};
 use crate::nearest::{list, nearest};
 use crate::value::{Checked, Value, text};
 
-const KINDS: [&str; 1] = ["frozen"];
+const KINDS: [&str; 2] = ["frozen", "session"];
+
+/// What may stand behind the path of a session script.
+const OPTIONS: [&str; 3] = ["override", "child", "pace_ms"];
+
+/// An hour.
+const MOST_PACE_MS: u64 = 3_600_000;
 
 /// The ceilings of frozen answers and the most that each may be.
 const CEILINGS: [(&str, u64); 6] = [
@@ -21,7 +27,7 @@ const CEILINGS: [(&str, u64); 6] = [
 const SHAPE: &str =
     "`source` names a file of the fixture directory behind its kind: `source = \"frozen:answers.jsonl\"`";
 
-/// `source`: a kind, a path, and ceilings to lower.
+/// `source`: a kind, a path, and options.
 pub(crate) fn source(value: &Value) -> Checked {
     let text = text("source", value)?;
     let Some((kind, rest)) = text.split_once(':') else {
@@ -38,26 +44,63 @@ pub(crate) fn source(value: &Value) -> Checked {
             Some(known) => {
                 format!("no source is called `{kind}`; did you mean `source = \"{known}:{rest}\"`?")
             }
-            None => format!("no source is called `{kind}`; there is {}", list(&KINDS)),
+            None => format!("no source is called `{kind}`; there are {}", list(&KINDS)),
         }));
     }
-    let (path, ceilings) = rest.split_once('?').unwrap_or((rest, ""));
+    let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
     if path.is_empty() {
         return Err(value.error(SHAPE));
     }
+    plain(path, value)?;
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        match kind {
+            "session" => set(option, value)?,
+            _ => lower(option, value)?,
+        }
+    }
+    Ok(Some(quote!(::core::option::Option::Some(#text))))
+}
+
+/// A path below the fixture directory.
+fn plain(path: &str, value: &Value) -> Result<()> {
     let plain = |segment: &str| !matches!(segment, "" | "." | "..") && !segment.contains('\0');
     if path.len() > 1024 || !path.split('/').all(plain) {
         return Err(value.error(
             "the path of `source` lies in the fixture directory: plain names with `/` between them, at most 1024 bytes",
         ));
     }
-    for ceiling in ceilings.split('&').filter(|ceiling| !ceiling.is_empty()) {
-        lower(ceiling, value)?;
-    }
-    Ok(Some(quote!(::core::option::Option::Some(#text))))
+    Ok(())
 }
 
-/// One `name=number` behind the path.
+/// One `name=value` behind the path of a session script.
+fn set(option: &str, value: &Value) -> Result<()> {
+    let (name, text) = option.split_once('=').unwrap_or((option, ""));
+    if !OPTIONS.contains(&name) {
+        return Err(value.error(match nearest(name, &OPTIONS) {
+            Some(known) => format!("a session script has no option `{name}`; did you mean `{known}`?"),
+            None => format!(
+                "a session script has no option `{name}`; it has {}",
+                list(&OPTIONS)
+            ),
+        }));
+    }
+    if name == "pace_ms" {
+        return match text.parse::<u64>() {
+            Ok(pace) if pace <= MOST_PACE_MS => Ok(()),
+            _ => Err(value.error(format_args!(
+                "`pace_ms` is a whole number from 0 to {MOST_PACE_MS}: `pace_ms=20`"
+            ))),
+        };
+    }
+    if text.is_empty() {
+        return Err(value.error(format_args!(
+            "`{name}` names a file of the fixture directory: `{name}=FILE`"
+        )));
+    }
+    plain(text, value)
+}
+
+/// One `name=number` behind the path of frozen answers.
 fn lower(ceiling: &str, value: &Value) -> Result<()> {
     let (name, number) = ceiling.split_once('=').unwrap_or((ceiling, ""));
     let names = CEILINGS.map(|(name, _)| name);

@@ -22,6 +22,7 @@ pub(crate) enum Key {
     Invoker,
     Filename,
     Source,
+    Session,
     Ignore,
     AllowUnused,
     Private,
@@ -55,7 +56,7 @@ struct Names {
 }
 
 /// The table of the documentation, row by row.
-const NAMES: [Names; 25] = [
+const NAMES: [Names; 26] = [
     row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
     row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
     row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
@@ -87,6 +88,7 @@ const NAMES: [Names; 25] = [
     row(Key::Invoker, "", &["vcr_invoker"], "invoker", ""),
     row(Key::Filename, "", &["vcr_filename"], "filename", ""),
     row(Key::Source, "", &[], "source", ""),
+    row(Key::Session, "", &["vcr_session"], "", ""),
     row(Key::Ignore, "", &[], "ignore", "ignore"),
     row(Key::AllowUnused, "", &[], "allow_unused", ""),
     row(Key::Private, "", &[], "private", ""),

@@ -21,5 +21,5 @@ pub(crate) use providers::{ProviderTable, RuleLine};
 pub use public::Config;
 pub(crate) use serve::ServeSettings;
 pub(crate) use settings::Settings;
-pub(crate) use source_name::{Ceilings, SourceName};
+pub(crate) use source_name::{Ceilings, SessionFiles, SourceName};
 pub use values::{Chaos, IncludeRaw, Matching, Mode, Speed};

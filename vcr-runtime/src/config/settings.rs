@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) filename: Option<String>,
     /// What answers instead of the cassette.
     pub(crate) source: Option<SourceName>,
+    /// The live session that a call belongs to, where its source has scripts for several.
+    pub(crate) session: Option<String>,
     pub(crate) allow_unused: bool,
     pub(crate) private: bool,
     /// Whether replay at top speed tells the caller to retry at once, whatever the recorded `retry-after` says.
@@ -82,6 +84,7 @@ impl Settings {
             invoker: resolver.text(Key::Invoker),
             filename: resolver.text(Key::Filename),
             source: resolver.value(Key::Source),
+            session: resolver.text(Key::Session),
             allow_unused: resolver.value(Key::AllowUnused).unwrap_or_default(),
             private: resolver.value(Key::Private).unwrap_or_default(),
             cut_retry_after: resolver

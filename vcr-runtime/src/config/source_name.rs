@@ -13,7 +13,56 @@ pub(crate) enum SourceName {
         path: String,
         ceilings: Ceilings,
     },
+    /// The log of a recorded session, an entry a call.
+    Session(SessionFiles),
 }
+
+/// The files of a session script, relative to the fixture directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionFiles {
+    /// The log of the primary session.
+    pub(crate) path: String,
+    /// Entries instead of those of the log.
+    pub(crate) override_file: Option<String>,
+    /// The logs of the sessions that the primary one started.
+    pub(crate) children: Vec<String>,
+    /// How long each chunk is waited for.
+    pub(crate) pace_ms: Option<u64>,
+}
+
+impl SessionFiles {
+    const OPTIONS: [&str; 3] = ["override", "child", "pace_ms"];
+
+    /// One `name=value` behind the path.
+    fn set(&mut self, option: &str) -> Result<(), String> {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        if !Self::OPTIONS.contains(&name) {
+            return Err(format!("has no option `{name}`{}", hint(name, Self::OPTIONS)));
+        }
+        if name == "pace_ms" {
+            let number = value.parse().ok().filter(|pace| *pace <= MOST_PACE_MS);
+            let number = number.ok_or_else(|| {
+                format!("sets `pace_ms` to `{value}`, which is no whole number from 0 to {MOST_PACE_MS}")
+            })?;
+            self.pace_ms = Some(number);
+            return Ok(());
+        }
+        if value.is_empty() {
+            return Err(format!("names no file in `{name}`"));
+        }
+        match name {
+            "override" if self.override_file.is_some() => {
+                return Err("names two files in `override`".to_owned());
+            }
+            "override" => self.override_file = Some(value.to_owned()),
+            _ => self.children.push(value.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+/// An hour: whoever waits longer for a chunk waits for nothing.
+const MOST_PACE_MS: u64 = 3_600_000;
 
 /// What a file of frozen answers may not exceed. A run may lower a ceiling and never raise it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,28 +143,37 @@ impl SourceName {
     }
 }
 
-const KINDS: [&str; 1] = ["frozen"];
+const KINDS: [&str; 2] = ["frozen", "session"];
 
 impl Parse for SourceName {
     fn parse(text: &str) -> Result<Self, Refusal> {
         let refuse = |problem: String| {
             Refusal {
             problem,
-            allowed: "`frozen:PATH` below the fixture directory, with ceilings to lower behind it such as `frozen:answers.jsonl?max_calls=40`".to_owned(),
+            allowed: "`frozen:PATH` or `session:PATH` below the fixture directory, with options behind it such as `frozen:answers.jsonl?max_calls=40` or `session:parent.jsonl?child=child.jsonl`".to_owned(),
         }
         };
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-        if kind != "frozen" {
+        if !KINDS.contains(&kind) {
             return Err(refuse(format!("is no source{}", hint(kind, KINDS))));
         }
         let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
         if path.is_empty() {
             return Err(refuse("names no file".to_owned()));
         }
-        let mut ceilings = Ceilings::default();
-        for option in options.split('&').filter(|option| !option.is_empty()) {
-            ceilings.lower(option).map_err(refuse)?;
+        let mut options = options.split('&').filter(|option| !option.is_empty());
+        if kind == "session" {
+            let mut files = SessionFiles {
+                path: path.to_owned(),
+                ..SessionFiles::default()
+            };
+            options.try_for_each(|option| files.set(option)).map_err(refuse)?;
+            return Ok(Self::Session(files));
         }
+        let mut ceilings = Ceilings::default();
+        options
+            .try_for_each(|option| ceilings.lower(option))
+            .map_err(refuse)?;
         Ok(Self::Frozen {
             path: path.to_owned(),
             ceilings,
@@ -133,14 +191,16 @@ mod tests {
 
     #[test]
     fn ceilings_can_be_lowered_and_not_raised() {
-        let SourceName::Frozen { path, ceilings } =
-            parse("frozen:a/b.jsonl?max_entries=3&max_calls=40&max_result_bytes=1048576").unwrap();
-        let expected = Ceilings {
-            entries: 3,
-            calls: 40,
-            ..Ceilings::default()
+        let expected = SourceName::Frozen {
+            path: "a/b.jsonl".to_owned(),
+            ceilings: Ceilings {
+                entries: 3,
+                calls: 40,
+                ..Ceilings::default()
+            },
         };
-        assert_eq!((path.as_str(), ceilings), ("a/b.jsonl", expected));
+        let read = parse("frozen:a/b.jsonl?max_entries=3&max_calls=40&max_result_bytes=1048576");
+        assert_eq!(read.unwrap(), expected);
         for (name, most) in [
             ("max_file_bytes", 8_000_000),
             ("max_entries", 10_000),
@@ -158,8 +218,32 @@ mod tests {
     }
 
     #[test]
+    fn a_session_has_children_and_an_override() {
+        let expected = SourceName::Session(SessionFiles {
+            path: "a.jsonl".to_owned(),
+            override_file: Some("o.json".to_owned()),
+            children: vec!["b.jsonl".to_owned(), "c/d.jsonl".to_owned()],
+            pace_ms: Some(5),
+        });
+        let read = parse("session:a.jsonl?child=b.jsonl&override=o.json&child=c/d.jsonl&pace_ms=5");
+        assert_eq!(read.unwrap(), expected);
+    }
+
+    #[test]
     fn what_is_no_source_is_refused() {
         for (text, problem) in [
+            ("session:", "names no file"),
+            ("sesion:a", "is no source, did you mean `session`?"),
+            (
+                "session:a?childs=b",
+                "has no option `childs`, did you mean `child`?",
+            ),
+            ("session:a?child", "names no file in `child`"),
+            ("session:a?override=b&override=c", "names two files in `override`"),
+            (
+                "session:a?pace_ms=-1",
+                "sets `pace_ms` to `-1`, which is no whole number from 0 to 3600000",
+            ),
             ("frozn:a", "is no source, did you mean `frozen`?"),
             ("answers.jsonl", "is no source"),
             ("frozen:", "names no file"),

@@ -53,8 +53,12 @@ impl VcrBuilder {
         self.with(Key::Filename, filename.into())
     }
 
-    /// What answers instead of the cassette: `frozen:answers.jsonl` in the fixture directory, with ceilings to lower behind it,
-    /// as in `frozen:answers.jsonl?max_calls=40`. Replay reads it, and `Mode::New` takes from it what matches; a recording
+    /// What answers instead of the cassette, in the fixture directory. `frozen:answers.jsonl` are answers by the hash of their
+    /// requests, with ceilings to lower behind it, as in `frozen:answers.jsonl?max_calls=40`. `session:parent.jsonl` is the
+    /// log of a recorded agent session, an entry a call; behind it may stand the logs of its children (`child=FILE`, each), a
+    /// document that takes the place of entries (`override=FILE`) and the milliseconds before each chunk (`pace_ms=20`), as in
+    /// `session:parent.jsonl?child=child.jsonl&override=retry.json`. Calls say by `vcr_session` in their metadata (over HTTP by
+    /// the header `x-vcr-session`) which agent makes them. Replay reads it, and `Mode::New` takes from it what matches; a recording
     /// still goes to the cassette.
     pub fn source(self, source: impl Into<String>) -> Self {
         self.with(Key::Source, source.into())

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::error::Error;
 use crate::model::HttpHead;
 use crate::protocol::HttpRequest;
+use crate::source::Hang;
 
 /// Where a request would go if it went live.
 #[derive(Clone, Debug)]
@@ -68,6 +69,8 @@ pub(crate) struct Playback {
     pub(crate) body: PlaybackBody,
     /// After the body, break the connection instead of ending it.
     pub(crate) abort: bool,
+    /// After the body nothing comes at all until the caller leaves; with a whole body, instead of it.
+    pub(crate) hang: Option<Hang>,
     /// When the body ends, from the call's start: the silence behind the last piece was there live, too.
     pub(crate) end: Duration,
     pub(crate) pace: Pace,

@@ -81,7 +81,6 @@ impl HttpRecorder {
             });
             if !event.data.is_empty() {
                 payloads.push(Payload {
-                    offset_us: at_us,
                     name: event.event,
                     data: event.data,
                 });

@@ -10,7 +10,10 @@ use crate::model::CanonicalRequest;
 
 /// The file that answers instead of the cassette.
 pub(super) fn played(settings: &Settings, identity: &Identity) -> Option<PathBuf> {
-    let SourceName::Frozen { path, .. } = settings.source.as_ref()?;
+    let path = match settings.source.as_ref()? {
+        SourceName::Frozen { path, .. } => path,
+        SourceName::Session(files) => &files.path,
+    };
     Some(identity.directory.join(path))
 }
 

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody, TRANSPORT};
 use crate::protocol::{Answer, Delivery, Wire, in_array, is_streamed, recorded_delivery};
+use crate::source::Manner;
 
 /// A call taken from a cassette, and how to deliver it.
 #[derive(Clone, Debug)]
@@ -18,6 +19,7 @@ pub(crate) struct Played {
     pub(crate) call: Arc<Call>,
     /// Its number in the take; chaos draws differ by call and not by the order of calls.
     pub(crate) index: usize,
+    pub(crate) manner: Manner,
     pub(crate) settings: Arc<Settings>,
     /// `vcr-` and eight digits of the take's id, for answers that have no id of their own.
     pub(crate) id: String,
@@ -46,7 +48,10 @@ impl Asked {
 impl Played {
     /// The pace of the answer, counted from now. `steps` is how many chaos draws may be needed.
     pub(crate) fn pace(&self, steps: usize) -> Pace {
-        let factor = self.settings.speed.time_factor();
+        let factor = match self.manner.timed {
+            true => 1.0,
+            false => self.settings.speed.time_factor(),
+        };
         let extra = match self.settings.chaos {
             Chaos::None => Vec::new(),
             Chaos::Fixed(latency) => vec![latency],
@@ -81,6 +86,7 @@ impl Played {
                 head: HttpHead::default(),
                 body,
                 abort: true,
+                hang: None,
                 end: total,
                 pace: self.pace(1),
             };
@@ -117,6 +123,7 @@ impl Played {
         Playback {
             head,
             abort: breaks_off(call),
+            hang: self.manner.hang.clone(),
             end: total,
             pace: self.pace(steps),
             body,
@@ -328,6 +335,7 @@ mod tests {
             let played = Played {
                 call: Arc::new(call.clone()),
                 index: 0,
+                manner: Manner::default(),
                 settings: Arc::new(settings),
                 id: String::new(),
             };

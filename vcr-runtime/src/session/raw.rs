@@ -28,7 +28,6 @@ pub(crate) enum Evidence {
 /// The payload of one event.
 #[derive(Debug)]
 pub(crate) struct Payload {
-    pub(crate) offset_us: u64,
     /// The `event:` field.
     pub(crate) name: Option<String>,
     pub(crate) data: String,
@@ -360,9 +359,7 @@ mod tests {
     const CHAT: &str = "openai-chat";
 
     fn stream(payloads: &[&str]) -> Evidence {
-        let payloads = payloads.iter().zip(1..);
-        let payloads = payloads.map(|(data, offset_us)| Payload {
-            offset_us,
+        let payloads = payloads.iter().map(|data| Payload {
             name: None,
             data: (*data).to_owned(),
         });
@@ -381,14 +378,14 @@ mod tests {
             Evidence::Stream { payloads, .. } => {
                 let mut decoder = wire.decoder();
                 let mut timeline = Timeline::new(0);
-                for payload in payloads {
+                for (at_us, payload) in (1..).zip(payloads) {
                     let event = crate::protocol::WireEvent {
                         data: payload.data.clone(),
                         ..Default::default()
                     };
                     let mut said = Vec::new();
                     decoder.event(&event, &mut said);
-                    timeline.push(payload.offset_us, said);
+                    timeline.push(at_us, said);
                 }
                 (timeline, decoder.finish().template)
             }
@@ -511,7 +508,6 @@ mod tests {
         let named = || Evidence::Stream {
             pieces: Vec::new(),
             payloads: vec![Payload {
-                offset_us: 1,
                 name: Some("error".to_owned()),
                 data: r#"{"message":"too much","type":"server_error"}"#.to_owned(),
             }],

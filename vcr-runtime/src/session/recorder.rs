@@ -314,6 +314,7 @@ mod tests {
         let once = crate::source::How {
             matching: crate::config::Matching::Sequential,
             repeat: false,
+            session: None,
         };
         let found = tape.find(&request, once, 0.0, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {
@@ -367,7 +368,6 @@ mod tests {
                     bytes: format!("data: {payload}\n\n").into_bytes(),
                 });
                 payloads.push(raw::Payload {
-                    offset_us: at,
                     name: None,
                     data: payload,
                 });

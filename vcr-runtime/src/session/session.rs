@@ -23,7 +23,9 @@ use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
-use crate::source::{Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, Source, Where};
+use crate::source::{
+    Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, ScriptSource, Source, Where,
+};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -246,9 +248,10 @@ impl Session {
         let how = How {
             matching,
             repeat: settings.repeat,
+            session: settings.session.as_deref(),
         };
         match tape.find(request, how, settings.speed.time_factor(), &servable) {
-            Ok(Found::Play(Answer { index, call })) => {
+            Ok(Found::Play(Answer { index, call, manner })) => {
                 self.ledger().served += 1;
                 let call = match wire {
                     Some(_) if call.is_of_another_protocol(&request.protocol) => {
@@ -260,6 +263,7 @@ impl Session {
                 Ok(Turn::Replay(Played {
                     call,
                     index,
+                    manner,
                     settings: Arc::clone(settings),
                     id,
                 }))
@@ -369,14 +373,14 @@ impl Session {
         let Some(tape) = self.shelf.tape(&cassette, &played, mode, open)? else {
             return Err(self.late());
         };
-        let is_frozen = tape.role == Role::Replay && settings.source.is_some();
-        let named = is_frozen || identity.scenario.is_some() || identity.filename.is_some();
+        let is_sourced = tape.role == Role::Replay && settings.source.is_some();
+        let named = is_sourced || identity.scenario.is_some() || identity.filename.is_some();
         Ok((tape, named))
     }
 
     fn open_tape(&self, path: &Path, role: Role, identity: &Identity, settings: &Settings) -> Result<Tape> {
         let test = self.test();
-        // Frozen answers are for every test; a cassette is one test's. What is recorded goes to the cassette, wherever the
+        // Frozen answers and scripts are for every test; a cassette is one test's. What is recorded goes to the cassette, wherever the
         // answers come from.
         if role != Role::Replay || settings.source.is_none() {
             Registry::process().claim(path, &test)?;
@@ -413,10 +417,17 @@ impl Session {
         label: &Label,
         comparison: &Comparison,
     ) -> Result<Option<Box<dyn Source>>> {
-        if let Some(SourceName::Frozen { path, ceilings }) = &settings.source {
-            let (directory, providers) = (&identity.directory, self.around.providers.clone());
-            let source = FrozenSource::open(directory, path, *ceilings, providers, comparison)?;
-            return Ok(Some(Box::new(source)));
+        let (directory, providers) = (&identity.directory, || self.around.providers.clone());
+        match &settings.source {
+            Some(SourceName::Frozen { path, ceilings }) => {
+                let source = FrozenSource::open(directory, path, *ceilings, providers(), comparison)?;
+                return Ok(Some(Box::new(source)));
+            }
+            Some(SourceName::Session(files)) => {
+                let source = ScriptSource::open(directory, files, providers())?;
+                return Ok(Some(Box::new(source)));
+            }
+            None => {}
         }
         if role == Role::New && !path.exists() {
             return Ok(None);

@@ -125,7 +125,7 @@ impl Tape {
     pub(crate) fn find(
         &self,
         request: &CanonicalRequest,
-        how: How,
+        how: How<'_>,
         factor: f64,
         servable: &dyn Fn(&Call) -> Result<()>,
     ) -> std::result::Result<Found, NotTaken> {

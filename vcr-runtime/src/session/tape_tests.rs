@@ -34,10 +34,11 @@ fn open_as(role: Role, path: &Path, redactor: Redactor) -> Result<(Tape, Vec<Str
     Ok((tape, notes))
 }
 
-const fn once(matching: Matching) -> How {
+const fn once(matching: Matching) -> How<'static> {
     How {
         matching,
         repeat: false,
+        session: None,
     }
 }
 

@@ -171,13 +171,14 @@ impl Session {
             if left.is_empty() || tape.has_recorded() {
                 continue;
             }
-            all += left.len();
+            let unused: usize = left.iter().map(|left| left.answers).sum();
+            all += unused;
             first.get_or_insert_with(|| (source.clone(), leftovers.unit, leftovers.remedy));
             text.push_str(&format!(
                 "\n  {:<9} {} ({} of {} unused)",
                 leftovers.noun,
                 source.display(),
-                left.len(),
+                unused,
                 leftovers.all
             ));
             for answer in left.iter().take(LISTED) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::miss::{self, describe};
-use super::{Answer, Ask, Left, Leftovers, NotTaken, Remedy, Source, Where};
+use super::{Answer, Ask, Left, Leftovers, Manner, NotTaken, Remedy, Source, Where};
 use crate::canon::IgnorePaths;
 use crate::cassette::{Cassette, Chosen, Journal};
 use crate::error::{Error, ErrorKind, Result};
@@ -68,7 +68,11 @@ impl Source for CassetteSource {
 
     fn take(&mut self, ask: &Ask<'_>) -> Result<Answer, NotTaken> {
         let (index, call) = self.cursor.take(ask.request, ask.how, ask.servable)?;
-        Ok(Answer { index, call })
+        Ok(Answer {
+            index,
+            call,
+            manner: Manner::default(),
+        })
     }
 
     fn explain(&self, live: &CanonicalRequest, why: NotTaken, place: Where<'_>) -> Error {
@@ -79,6 +83,7 @@ impl Source for CassetteSource {
         let left = self.cursor.leftovers().map(|index| Left {
             name: format!("call {}", index + 1),
             about: describe(self.cursor.key(index)),
+            answers: 1,
         });
         Leftovers {
             noun: "cassette",

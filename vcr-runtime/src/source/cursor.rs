@@ -112,10 +112,10 @@ impl Cursor {
     pub(crate) fn take(
         &mut self,
         live: &CanonicalRequest,
-        how: How,
+        how: How<'_>,
         servable: impl Fn(&Call) -> Result<(), Error>,
     ) -> Result<(usize, Arc<Call>), NotTaken> {
-        let How { matching, repeat } = how;
+        let How { matching, repeat, .. } = how;
         let request = self.served + 1;
         let found = match matching {
             Matching::Order => {

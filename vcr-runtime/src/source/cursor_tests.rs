@@ -33,10 +33,11 @@ fn cursor(calls: Vec<Call>) -> Cursor {
     Cursor::new(take, &Redactor::none(), &IgnorePaths::default())
 }
 
-fn once(matching: Matching) -> How {
+fn once(matching: Matching) -> How<'static> {
     How {
         matching,
         repeat: false,
+        session: None,
     }
 }
 
@@ -49,7 +50,11 @@ fn where_calls_may_repeat_the_last_equal_one_answers_again() {
             call("a", Some((2, 3))),
         ]);
         let mut again = |text: &str, repeat: bool| {
-            let how = How { matching, repeat };
+            let how = How {
+                matching,
+                repeat,
+                session: None,
+            };
             cursor.take(&live(text), how, |_| Ok(())).map(|(index, _)| index)
         };
         assert_eq!(again("a", true).unwrap(), 0);
@@ -80,6 +85,7 @@ fn a_call_written_by_hand_and_the_last_of_an_order_may_repeat_too() {
     let how = |matching| How {
         matching,
         repeat: true,
+        session: None,
     };
     for _ in 0..2 {
         assert_eq!(

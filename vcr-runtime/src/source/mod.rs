@@ -2,11 +2,13 @@
 
 mod by_print;
 mod cassette;
+mod confined;
 mod cursor;
 mod frozen;
 mod miss;
 mod project;
 mod remedy;
+mod script;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod source;
 #[cfg(feature = "harness")]
@@ -18,4 +20,5 @@ pub use frozen::{FrozenSnapshot, freeze, frozen_request_hash, probe_frozen, thaw
 pub(crate) use miss::count;
 pub(crate) use project::Project;
 pub(crate) use remedy::Remedy;
-pub(crate) use source::{Answer, Ask, How, Left, Leftovers, NotTaken, Source, Where};
+pub(crate) use script::ScriptSource;
+pub(crate) use source::{Answer, Ask, Hang, How, Left, Leftovers, Manner, NotTaken, Source, Where};

@@ -1,7 +1,8 @@
 //! The trait that every replayable form implements, and what passes through it.
 
 use std::fmt;
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::Matching;
@@ -40,17 +41,19 @@ pub(crate) trait Source: Send + fmt::Debug {
 pub(crate) struct Ask<'a> {
     /// As it is compared: redacted, without the members that are ignored.
     pub(crate) request: &'a CanonicalRequest,
-    pub(crate) how: How,
+    pub(crate) how: How<'a>,
     /// Whether an answer has a form in which the caller can read it. Asked before it is taken.
     pub(crate) servable: &'a dyn Fn(&Call) -> Result<()>,
 }
 
 /// How a request looks for its answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct How {
+pub(crate) struct How<'a> {
     pub(crate) matching: Matching,
     /// Whether the last of equal answers is given again when all have been used.
     pub(crate) repeat: bool,
+    /// The key of the live session that asks, where the call has one.
+    pub(crate) session: Option<&'a str>,
 }
 
 /// What a source hands out.
@@ -60,6 +63,39 @@ pub(crate) struct Answer {
     pub(crate) index: usize,
     /// What is said, when, and how it ends.
     pub(crate) call: Arc<Call>,
+    pub(crate) manner: Manner,
+}
+
+/// How an answer is delivered, as far as that is its own and no setting's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Manner {
+    /// Its times are waited for as they stand, whatever the speed.
+    pub(crate) timed: bool,
+    /// It does not end.
+    pub(crate) hang: Option<Hang>,
+}
+
+/// An answer that stays open behind its last frame until its caller leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hang {
+    /// Made once everything before it has been read, for whoever waits to cancel the call.
+    pub(crate) ready: Option<PathBuf>,
+}
+
+impl Hang {
+    /// Makes the file. One that is there stays what it is.
+    pub(crate) fn begin(&self) -> Result<()> {
+        let Some(path) = &self.ready else {
+            return Ok(());
+        };
+        let made = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path);
+        made.map(drop)
+            .map_err(|error| Error::io("make the ready file", path, &error))
+    }
 }
 
 /// Why no answer was taken.
@@ -118,11 +154,13 @@ pub(crate) struct Leftovers {
     pub(crate) left: Vec<Left>,
 }
 
-/// One answer that nobody asked for.
+/// One answer that nobody asked for, or several of one place.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Left {
     /// Where it stands: `call 3`.
     pub(crate) name: String,
     /// Of which request; never shown where the session is private.
     pub(crate) about: String,
+    /// How many answers it stands for.
+    pub(crate) answers: usize,
 }

@@ -168,6 +168,10 @@ async fn replay(played: Played) -> Result<Completion, CallError> {
     let total = Duration::from_micros(played.call.metrics.map_or(0, |metrics| metrics.total_us));
     let pace = played.pace(1);
     pace.until(0, total).await;
+    if let Some(hang) = &played.manner.hang {
+        hang.begin()?;
+        std::future::pending::<()>().await;
+    }
     if let Some(boundary) = &played.call.boundary {
         return Err(Failure::from_boundary(boundary).into());
     }

@@ -15,6 +15,7 @@ use crate::front::access::OneCall;
 use crate::model::{Call, Frame, FrameIter, Usage};
 use crate::protocol::Timeline;
 use crate::session::{CallRecorder, Ending, Failure, Pace, Played};
+use crate::source::Hang;
 
 /// The frames of an answer as they come. Also a [`Stream`] of `futures-core`.
 ///
@@ -55,6 +56,8 @@ struct Replayed {
     next: usize,
     due: Duration,
     pace: Pace,
+    hang: Option<Hang>,
+    hangs: bool,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
@@ -90,6 +93,8 @@ impl CompletionStream {
             next: 0,
             due: Duration::ZERO,
             pace,
+            hang: played.manner.hang,
+            hangs: false,
             sleep: None,
         };
         Self {
@@ -172,6 +177,16 @@ impl Replayed {
     fn end(&mut self, context: &mut Context<'_>, usage: &mut Option<Usage>) -> Poll<Option<CallError>> {
         let total = self.call.metrics.map_or(0, |metrics| metrics.total_us);
         std::task::ready!(self.wait(context, Duration::from_micros(total)));
+        if let Some(hang) = self.hang.take() {
+            if let Err(error) = hang.begin() {
+                return Poll::Ready(Some(error.into()));
+            }
+            self.hangs = true;
+        }
+        if self.hangs {
+            // Nobody wakes it: it ends when it is dropped.
+            return Poll::Pending;
+        }
         let Some(failure) = self.call.boundary.as_ref().map(Failure::from_boundary) else {
             *usage = self.call.usage.take();
             return Poll::Ready(None);

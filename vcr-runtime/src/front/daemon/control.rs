@@ -154,11 +154,12 @@ mod tests {
             members(&control),
             r#"{"vcr":"record","vcr_scenario":"s","vcr_tick":0}"#
         );
-        assert_eq!(
-            &control.body[..],
-            br#"{"model":"a/b","temperature":1.50,"x":[1e3,{"vcr":1}]}"#
-        );
         assert_eq!(control.model.as_deref(), Some("a/b"));
+        let rest = br#"{"model":"a/b","temperature":1.50,"x":[1e3,{"vcr":1}]}"#;
+        assert_eq!(&control.to_match(false)[..], rest);
+        // A protocol that is known leaves them out by itself.
+        assert!(control.to_match(true).starts_with(b"{ "));
+        assert_eq!(&control.to_forward(None)[..], rest);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use super::flushed::Flushed;
 use super::respond::Broken;
 use crate::session::{Pace, Pieces};
+use crate::source::Hang;
 
 /// Hands out one piece, waits until it has left through the socket and the next one is due, hands out the next.
 pub(super) struct PieceByPiece {
@@ -28,6 +29,8 @@ pub(super) struct PieceByPiece {
     /// When the body ends, if that is later than its last piece and is waited for.
     end: Option<Duration>,
     abort: bool,
+    hang: Option<Hang>,
+    hangs: bool,
 }
 
 impl PieceByPiece {
@@ -45,12 +48,21 @@ impl PieceByPiece {
             flushed,
             started: false,
             abort,
+            hang: None,
+            hangs: false,
         }
+    }
+
+    /// The same body, that stays open behind its last piece where it is to hang.
+    pub(super) fn hanging(mut self, hang: Option<Hang>) -> Self {
+        self.hangs = hang.is_some();
+        self.hang = hang;
+        self
     }
 
     /// The body has ended in order; known with the last piece, so that its end travels in the same write.
     pub(super) fn is_over(&self) -> bool {
-        self.cuts.as_slice().is_empty() && !self.abort && self.end.is_none()
+        self.cuts.as_slice().is_empty() && !self.abort && !self.hangs && self.end.is_none()
     }
 
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
@@ -95,6 +107,19 @@ impl PieceByPiece {
         if let Some(end) = self.end {
             ready!(self.wait(end, context));
             self.end = None;
+        }
+        if self.hangs {
+            if self.started {
+                ready!(self.flushed.poll_past(self.mark, context));
+            }
+            return match self.hang.take().map_or(Ok(()), |hang| hang.begin()) {
+                Ok(()) => Poll::Pending,
+                Err(_) => {
+                    self.hangs = false;
+                    self.abort = false;
+                    Poll::Ready(Some(Err(Broken::Recorded)))
+                }
+            };
         }
         if !self.abort {
             return Poll::Ready(None);

@@ -122,6 +122,7 @@ pub(super) async fn play(
         head,
         body,
         abort,
+        hang,
         end,
         pace,
     } = playback;
@@ -134,9 +135,14 @@ pub(super) async fn play(
             pace.until(0, offset).await;
             return Ok(refused(&Fault::unreachable(message)));
         }
-        PlaybackBody::Whole(offset, body) if abort => Pieces::from_iter([(offset, body)]),
+        PlaybackBody::Whole(offset, body) if abort && hang.is_none() => Pieces::from_iter([(offset, body)]),
         PlaybackBody::Whole(offset, body) => {
             pace.until(0, offset).await;
+            if let Some(hang) = hang {
+                hang.begin().map_err(|_| Broken::Recorded)?;
+                // The connection goes when the caller does, or the gateway.
+                return std::future::pending().await;
+            }
             return Ok(with_head(head.status, &head.headers, Reply::whole(body), refused));
         }
         PlaybackBody::Pieces(pieces) => pieces,
@@ -145,7 +151,7 @@ pub(super) async fn play(
         // Providers send the head when they have something to say, and a caller's time to the head counts.
         pace.until(0, *offset).await;
     }
-    let body = PieceByPiece::new(pieces, end, pace, abort, flushed);
+    let body = PieceByPiece::new(pieces, end, pace, abort, flushed).hanging(hang);
     Ok(with_head(
         head.status,
         &head.headers,

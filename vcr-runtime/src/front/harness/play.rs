@@ -129,6 +129,7 @@ impl Playable {
             head: self.head.clone(),
             body,
             abort: false,
+            hang: None,
             end: Duration::ZERO,
             pace: timing.pace(),
         }

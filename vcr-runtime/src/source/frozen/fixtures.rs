@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use sha2::{Digest as _, Sha256};
 
-use super::confined;
 use super::entry::{self, Key};
-use super::reason::{Reason, Unreadable};
+use super::reason::Reason;
 use crate::config::Ceilings;
 use crate::error::Result;
 use crate::json::{Json, Limits, Parser};
+use crate::source::confined::{self, Unreadable};
 
 /// The answers of a file, none of them parsed: the text itself and where in it each answer begins.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Fixtures {
     pub(super) fn open(directory: &Path, relative: &str, ceilings: Ceilings) -> Result<Arc<Self>> {
         let refuse = |(reason, line): (Reason, Option<usize>)| reason.error(&directory.join(relative), line);
         let bytes =
-            confined::read(directory, relative, ceilings.file).map_err(|reason| refuse((reason, None)))?;
+            confined::read(directory, relative, ceilings.file).map_err(|why| refuse((why.into(), None)))?;
         let set_hash: Key = Sha256::digest(&bytes).into();
         let known = |shared: &Self| shared.set_hash == set_hash && shared.ceilings == ceilings;
         if let Some(shared) = shared(known) {

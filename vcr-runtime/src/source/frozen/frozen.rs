@@ -16,7 +16,7 @@ use crate::config::Ceilings;
 use crate::error::{Error, Result};
 use crate::model::CanonicalRequest;
 use crate::protocol::Providers;
-use crate::source::{Answer, Ask, Comparison, Left, Leftovers, NotTaken, Source, Where};
+use crate::source::{Answer, Ask, Comparison, Left, Leftovers, Manner, NotTaken, Source, Where};
 
 /// One run of a file of frozen answers.
 #[derive(Debug)]
@@ -99,6 +99,7 @@ impl Source for FrozenSource {
         Ok(Answer {
             index: lines.before as usize + number,
             call: Arc::new(call),
+            manner: Manner::default(),
         })
     }
 
@@ -119,6 +120,7 @@ impl Source for FrozenSource {
                     format!("line {}, response {}", lines.line, number + 1)
                 },
                 about: neutral::text(key),
+                answers: 1,
             }));
         }
         Leftovers {

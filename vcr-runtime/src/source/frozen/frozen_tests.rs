@@ -59,6 +59,7 @@ fn take(
             matching: Matching::Sequential,
             // An exhausted sequence stays exhausted.
             repeat: true,
+            session: None,
         },
         servable,
     };

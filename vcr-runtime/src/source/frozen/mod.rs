@@ -1,7 +1,6 @@
 //! Frozen answers: one JSON Lines file, each line the hash of a request and what answers it.
 
 mod answer;
-mod confined;
 mod convert;
 mod entry;
 mod fixtures;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind};
+use crate::source::confined::{Unfit, Unreadable};
 
 /// A rule that a file broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,30 +24,11 @@ pub(super) enum Reason {
     EntryLimitExceeded,
 }
 
-/// Why a file cannot be read at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
-    BadPath,
-    Missing,
-    NotAFile,
-    Escapes,
-    TooManyLinks,
-    Refused,
-    Changed,
-    NotUtf8,
-}
-
-impl Unreadable {
-    const fn says(self) -> &'static str {
-        match self {
-            Self::BadPath => "its path is not a relative path of plain names, at most 1024 bytes long",
-            Self::Missing => "there is no such file",
-            Self::NotAFile => "it is no regular file",
-            Self::Escapes => "a link leads out of the fixture directory",
-            Self::TooManyLinks => "more than 16 links lead to it",
-            Self::Refused => "the system refuses to read it",
-            Self::Changed => "it was changed while it was read",
-            Self::NotUtf8 => "it is not UTF-8",
+impl From<Unfit> for Reason {
+    fn from(why: Unfit) -> Self {
+        match why {
+            Unfit::Unreadable(why) => Self::Unreadable(why),
+            Unfit::TooLarge => Self::TooLarge,
         }
     }
 }

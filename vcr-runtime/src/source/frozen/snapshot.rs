@@ -66,7 +66,13 @@ impl FrozenSnapshot {
 /// [`ErrorKind::Config`] for a text that names no such source or raises a ceiling, [`ErrorKind::CassetteMissing`] when there
 /// is no such file, [`ErrorKind::CassetteBroken`] for the first rule that it breaks, with its line.
 pub fn probe_frozen(directory: impl AsRef<Path>, source: &str) -> Result<FrozenSnapshot> {
-    let SourceName::Frozen { path, ceilings } = SourceName::read(source)?;
+    let SourceName::Frozen { path, ceilings } = SourceName::read(source)? else {
+        return Err(Error::new(
+            ErrorKind::Config,
+            format!("the source `{source}` is no file of frozen answers"),
+            "name one as `frozen:PATH`",
+        ));
+    };
     let fixtures = Fixtures::open(directory.as_ref(), &path, ceilings)?;
     Ok(FrozenSnapshot::of(&fixtures, &ceilings))
 }

@@ -60,6 +60,7 @@ pub(super) fn playback(headers: &[(&str, &str)], body: PlaybackBody, abort: bool
         },
         body,
         abort,
+        hang: None,
         pace: Pace::new(0.0, vec![]),
     }
 }

@@ -6,13 +6,47 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-use super::reason::{Reason, Unreadable};
+/// Why a file is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    Unreadable(Unreadable),
+    /// It has more bytes than the ceiling.
+    TooLarge,
+}
+
+/// Why a file cannot be read at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    BadPath,
+    Missing,
+    NotAFile,
+    Escapes,
+    TooManyLinks,
+    Refused,
+    Changed,
+    NotUtf8,
+}
+
+impl Unreadable {
+    pub(super) const fn says(self) -> &'static str {
+        match self {
+            Self::BadPath => "its path is not a relative path of plain names, at most 1024 bytes long",
+            Self::Missing => "there is no such file",
+            Self::NotAFile => "it is no regular file",
+            Self::Escapes => "a link leads out of the fixture directory",
+            Self::TooManyLinks => "more than 16 links lead to it",
+            Self::Refused => "the system refuses to read it",
+            Self::Changed => "it was changed while it was read",
+            Self::NotUtf8 => "it is not UTF-8",
+        }
+    }
+}
 
 const MAX_PATH: usize = 1024;
 const MAX_LINKS: usize = 16;
 
 /// Reads `relative` below `directory`, at most `ceiling` bytes.
-pub(super) fn read(directory: &Path, relative: &str, ceiling: usize) -> Result<Vec<u8>, Reason> {
+pub(super) fn read(directory: &Path, relative: &str, ceiling: usize) -> Result<Vec<u8>, Unfit> {
     read_while(directory, relative, ceiling, || {})
 }
 
@@ -22,16 +56,16 @@ fn read_while(
     relative: &str,
     ceiling: usize,
     meanwhile: impl FnOnce(),
-) -> Result<Vec<u8>, Reason> {
+) -> Result<Vec<u8>, Unfit> {
     let root = directory.canonicalize().map_err(|error| refused(&error))?;
     let path = resolve(&root, relative)?;
     let before = fs::symlink_metadata(&path).map_err(|error| refused(&error))?;
     // Asked before it is opened: opening a pipe waits for its other end.
     if !before.is_file() {
-        return Err(Reason::Unreadable(Unreadable::NotAFile));
+        return Err(Unfit::Unreadable(Unreadable::NotAFile));
     }
     if before.len() > ceiling as u64 {
-        return Err(Reason::TooLarge);
+        return Err(Unfit::TooLarge);
     }
     let file = File::open(&path).map_err(|error| refused(&error))?;
     let opened = file.metadata().map_err(|error| refused(&error))?;
@@ -51,21 +85,21 @@ fn read_while(
         && still.is_ok_and(|still| still == identity(&before))
         && bytes.len() as u64 == before.len();
     if !same {
-        return Err(Reason::Unreadable(Unreadable::Changed));
+        return Err(Unfit::Unreadable(Unreadable::Changed));
     }
     Ok(bytes)
 }
 
-fn refused(error: &io::Error) -> Reason {
-    Reason::Unreadable(match error.kind() {
+fn refused(error: &io::Error) -> Unfit {
+    Unfit::Unreadable(match error.kind() {
         io::ErrorKind::NotFound => Unreadable::Missing,
         _ => Unreadable::Refused,
     })
 }
 
 /// The file that a path leads to, every link on the way followed by hand so that none leads out.
-fn resolve(root: &Path, relative: &str) -> Result<PathBuf, Reason> {
-    let bad = Reason::Unreadable(Unreadable::BadPath);
+fn resolve(root: &Path, relative: &str) -> Result<PathBuf, Unfit> {
+    let bad = Unfit::Unreadable(Unreadable::BadPath);
     let plain = |segment: &str| !matches!(segment, "" | "." | "..") && !segment.contains('\0');
     if relative.len() > MAX_PATH || !relative.split('/').all(plain) {
         return Err(bad);
@@ -83,7 +117,7 @@ fn resolve(root: &Path, relative: &str) -> Result<PathBuf, Reason> {
         if name == ".." {
             at.pop();
             if !at.starts_with(root) {
-                return Err(Reason::Unreadable(Unreadable::Escapes));
+                return Err(Unfit::Unreadable(Unreadable::Escapes));
             }
             continue;
         }
@@ -95,13 +129,13 @@ fn resolve(root: &Path, relative: &str) -> Result<PathBuf, Reason> {
         }
         links += 1;
         if links > MAX_LINKS {
-            return Err(Reason::Unreadable(Unreadable::TooManyLinks));
+            return Err(Unfit::Unreadable(Unreadable::TooManyLinks));
         }
         let target = fs::read_link(&next).map_err(|error| refused(&error))?;
         let target = if target.is_absolute() {
             at = root.to_owned();
             let inside = target.strip_prefix(root).map(Path::to_owned);
-            inside.map_err(|_| Reason::Unreadable(Unreadable::Escapes))?
+            inside.map_err(|_| Unfit::Unreadable(Unreadable::Escapes))?
         } else {
             target
         };
@@ -111,7 +145,7 @@ fn resolve(root: &Path, relative: &str) -> Result<PathBuf, Reason> {
                 Component::ParentDir => ahead.push_front("..".into()),
                 Component::CurDir => {}
                 Component::RootDir | Component::Prefix(_) => {
-                    return Err(Reason::Unreadable(Unreadable::Escapes));
+                    return Err(Unfit::Unreadable(Unreadable::Escapes));
                 }
             }
         }
@@ -143,9 +177,9 @@ fn identity(metadata: &Metadata) -> impl PartialEq + use<> {
 mod tests {
     use super::*;
 
-    fn why(result: Result<Vec<u8>, Reason>) -> Unreadable {
+    fn why(result: Result<Vec<u8>, Unfit>) -> Unreadable {
         match result {
-            Err(Reason::Unreadable(why)) => why,
+            Err(Unfit::Unreadable(why)) => why,
             other => panic!("{other:?}"),
         }
     }
@@ -184,11 +218,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("a"), "12345").unwrap();
         assert_eq!(read(root.path(), "a", 5).unwrap().len(), 5);
-        assert_eq!(read(root.path(), "a", 4), Err(Reason::TooLarge));
+        assert_eq!(read(root.path(), "a", 4), Err(Unfit::TooLarge));
         // Neither time nor memory depends on how large it is: the hole is not read.
         let hole = File::create(root.path().join("hole")).unwrap();
         hole.set_len(1 << 30).unwrap();
-        assert_eq!(read(root.path(), "hole", 8_000_000), Err(Reason::TooLarge));
+        assert_eq!(read(root.path(), "hole", 8_000_000), Err(Unfit::TooLarge));
     }
 
     #[cfg(unix)]

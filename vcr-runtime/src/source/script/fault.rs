@@ -1,0 +1,81 @@
+//! Why a script is refused.
+
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind};
+use crate::source::confined::{Unfit, Unreadable};
+
+/// A rule that a file broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Counted from 1, blank lines counted.
+    line: Option<usize>,
+    says: String,
+    advice: &'static str,
+}
+
+const CORRECT_LINE: &str = "correct the line, or record the session again";
+
+impl Fault {
+    /// The line `says`, a predicate.
+    pub(super) fn line(line: usize, says: impl Into<String>) -> Self {
+        Self {
+            line: Some(line),
+            says: says.into(),
+            advice: CORRECT_LINE,
+        }
+    }
+
+    pub(super) fn file(says: impl Into<String>, advice: &'static str) -> Self {
+        Self {
+            line: None,
+            says: says.into(),
+            advice,
+        }
+    }
+
+    #[must_use]
+    pub(super) fn advising(mut self, advice: &'static str) -> Self {
+        self.advice = advice;
+        self
+    }
+
+    /// The error about the file `path`.
+    pub(super) fn error(self, path: &Path) -> Error {
+        let place = self.line.map_or_else(String::new, |line| format!(" line {line}"));
+        let message = format!("the session script {}{place} {}", path.display(), self.says);
+        let error = Error::new(ErrorKind::CassetteBroken, message, self.advice).at(path);
+        match self.line {
+            Some(line) => error.at_line(line, 1),
+            None => error,
+        }
+    }
+}
+
+/// The error about a file that cannot be read. `missing` is what to do where it is not there.
+pub(super) fn unread(why: Unfit, path: &Path, ceiling: usize, missing: &'static str) -> Error {
+    let (kind, says, advice) = match why {
+        Unfit::TooLarge => (
+            ErrorKind::CassetteBroken,
+            format!("it is larger than {ceiling} bytes"),
+            "record a shorter session",
+        ),
+        Unfit::Unreadable(Unreadable::Missing) => (
+            ErrorKind::CassetteMissing,
+            Unreadable::Missing.says().to_owned(),
+            missing,
+        ),
+        Unfit::Unreadable(Unreadable::Changed) => (
+            ErrorKind::CassetteBroken,
+            Unreadable::Changed.says().to_owned(),
+            "run the test again once nothing writes the file",
+        ),
+        Unfit::Unreadable(why) => (
+            ErrorKind::CassetteBroken,
+            why.says().to_owned(),
+            "name another file in `source`",
+        ),
+    };
+    let message = format!("the session script {} cannot be read: {says}", path.display());
+    Error::new(kind, message, advice).at(path)
+}
