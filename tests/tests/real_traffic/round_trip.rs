@@ -129,14 +129,18 @@ fn members_of(path: &str) -> Vec<String> {
         .collect()
 }
 
+/// The ids of accounts in the recordings, and what is stored in their place.
+const ACCOUNTS: [&str; 2] = ["user_PLACEHOLDER1", "safety-id-PLACEHOLDER2"];
+
+fn without_accounts(text: &str) -> String {
+    let redacted = |text: String, account: &str| text.replace(account, "[REDACTED]");
+    ACCOUNTS.into_iter().fold(text.to_owned(), redacted)
+}
+
 fn without_secrets(body: &[u8]) -> Vec<u8> {
-    let Ok(text) = std::str::from_utf8(body) else {
-        return body.to_vec();
-    };
-    text.replace("user_PLACEHOLDER1", "[REDACTED]").into_bytes()
+    std::str::from_utf8(body).map_or_else(|_| body.to_vec(), |text| without_accounts(text).into_bytes())
 }
 
 fn without_secrets_in(value: &Value) -> Value {
-    let text = value.to_string().replace("user_PLACEHOLDER1", "[REDACTED]");
-    serde_json::from_str(&text).unwrap()
+    serde_json::from_str(&without_accounts(&value.to_string())).unwrap()
 }

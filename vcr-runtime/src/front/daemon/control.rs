@@ -92,7 +92,7 @@ impl Control {
     }
 
     /// The body to pass on: without control members, and with another model where one is given.
-    pub(super) fn to_forward(self, model: Option<&str>) -> Bytes {
+    pub(super) fn into_forward(self, model: Option<&str>) -> Bytes {
         let Some(model) = model else {
             return self.rest.as_ref().map_or(self.body, text);
         };
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(&control.to_match(false)[..], rest);
         // A protocol that is known leaves them out by itself.
         assert!(control.to_match(true).starts_with(b"{ "));
-        assert_eq!(&control.to_forward(None)[..], rest);
+        assert_eq!(&control.into_forward(None)[..], rest);
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         let control = read(&[], body);
         assert!(control.members.is_empty());
         assert_eq!(&control.to_match(false)[..], body.as_bytes());
-        assert_eq!(&control.to_forward(None)[..], body.as_bytes());
+        assert_eq!(&control.into_forward(None)[..], body.as_bytes());
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
             r#"{"model":"p/m","n":1.0}"#,
             r#"{"model":"p/m","vcr":"live","n":1.0}"#,
         ] {
-            let forwarded = read(&[], body).to_forward(Some("m"));
+            let forwarded = read(&[], body).into_forward(Some("m"));
             assert_eq!(&forwarded[..], br#"{"model":"m","n":1.0}"#);
         }
     }

@@ -162,7 +162,7 @@ impl Desk {
         let named = model
             .as_deref()
             .and_then(|model| self.routes.by_model(&target, model));
-        let body = control.to_forward(named.as_ref().map(|(_, model)| *model));
+        let body = control.into_forward(named.as_ref().map(|(_, model)| *model));
         if let Some((other, _)) = named {
             upstream = other;
         }
