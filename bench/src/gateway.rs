@@ -1,8 +1,7 @@
 //! The gateway on loopback, beside a bare hyper server that answers the same bytes, and recording beside a bare proxy.
 //!
 //! The same client asks both over one kept connection each, from a thread of its own. Calls are made in blocks, back to
-//! back: what one leaves to be done after its answer is paid by the next of its own side, and not by the floor. A
-//! recording leaves much, so there is a row besides for what one caller sees who does something between his calls.
+//! back: what one leaves to be done after its answer is paid by the next of its own side, and not by the floor.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -48,12 +47,8 @@ impl Side {
         }
     }
 
-    /// Makes calls with a pause before each.
-    async fn block(&mut self, pause: Duration) {
+    async fn block(&mut self) {
         for _ in 0..BLOCK {
-            if !pause.is_zero() {
-                tokio::time::sleep(pause).await;
-            }
             let took = self.ask().await;
             self.samples.push(took);
         }
@@ -102,10 +97,10 @@ pub async fn ask(
 }
 
 /// Alternates the sides and prints their medians; the first block of each warms up.
-async fn compare(what: &str, ours: &mut Side, floor: &mut Side, pause: Duration) {
+async fn compare(what: &str, ours: &mut Side, floor: &mut Side) {
     for _ in 0..ROUNDS {
-        ours.block(pause).await;
-        floor.block(pause).await;
+        ours.block().await;
+        floor.block().await;
     }
     let ours = median(&mut ours.samples[BLOCK..]);
     row(what, ours, median(&mut floor.samples[BLOCK..]), "<= 1.3");
@@ -140,18 +135,12 @@ pub fn replay() {
             let vcr = open(directory.path(), Mode::Record, include, 0.0);
             let mut recorded = Side::new(&vcr.base_url_for(&server).unwrap(), stream).await;
             for _ in 0..ROUNDS {
-                recorded.block(Duration::ZERO).await;
+                recorded.block().await;
             }
             vcr.finish().await.unwrap();
             let vcr = open(directory.path(), Mode::Replay, include, 0.0);
             let mut ours = Side::new(&vcr.base_url_for(&server).unwrap(), stream).await;
-            compare(
-                what,
-                &mut ours,
-                &mut Side::new(&server, stream).await,
-                Duration::ZERO,
-            )
-            .await;
+            compare(what, &mut ours, &mut Side::new(&server, stream).await).await;
             vcr.finish().await.unwrap();
         }
     });
@@ -159,23 +148,10 @@ pub fn replay() {
 
 pub fn record() {
     run(async {
-        const PAUSE: Duration = Duration::from_millis(3);
-        for (stream, tick_ms, pause, what) in [
-            (
-                false,
-                100.0,
-                PAUSE,
-                "gateway record, unary 1 KB, calls 3 ms apart",
-            ),
-            (false, 100.0, Duration::ZERO, "the same, back to back"),
-            (true, 100.0, PAUSE, "gateway record, 200 events, calls 3 ms apart"),
-            (true, 100.0, Duration::ZERO, "the same, back to back"),
-            (
-                true,
-                0.0,
-                Duration::ZERO,
-                "the same, each event a frame of its own",
-            ),
+        for (stream, tick_ms, what) in [
+            (false, 100.0, "gateway record, unary 1 KB"),
+            (true, 100.0, "gateway record, 200 events"),
+            (true, 0.0, "the same, each event a frame of its own"),
         ] {
             let upstream = bare::server();
             let proxy = format!("http://{}/v1", bare::proxy(upstream));
@@ -183,7 +159,7 @@ pub fn record() {
             let vcr = open(directory.path(), Mode::Record, IncludeRaw::Auto, tick_ms);
             let base = vcr.base_url_for(&format!("http://{upstream}/v1")).unwrap();
             let mut ours = Side::new(&base, stream).await;
-            compare(what, &mut ours, &mut Side::new(&proxy, stream).await, pause).await;
+            compare(what, &mut ours, &mut Side::new(&proxy, stream).await).await;
             vcr.finish().await.unwrap();
         }
     });

@@ -40,7 +40,7 @@ enum Reading {
     Whole(Vec<u8>),
     Events {
         framer: Framer,
-        listener: Option<Listener>,
+        listener: Option<Box<Listener>>,
         pieces: Vec<Piece>,
         payloads: Vec<Payload>,
     },
@@ -126,7 +126,7 @@ impl HttpRecorder {
                 {
                     first.bytes.drain(..BOM.len());
                 }
-                let (tail, passages) = listener.map(Listener::finish).unwrap_or_default();
+                let (tail, passages) = listener.map(|listener| listener.finish()).unwrap_or_default();
                 let evidence = Evidence::Stream {
                     pieces,
                     payloads,
@@ -192,7 +192,7 @@ impl Recording for HttpRecorder {
         if let Some(framing) = framing.filter(|_| status < 400) {
             self.reading = Reading::Events {
                 framer: Framer::new(framing),
-                listener: self.wire.map(|wire| Listener::new(wire.decoder())),
+                listener: self.wire.map(|wire| Box::new(Listener::new(wire.decoder()))),
                 pieces: Vec::new(),
                 payloads: Vec::new(),
             };

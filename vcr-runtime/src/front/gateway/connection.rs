@@ -39,11 +39,11 @@ pub(super) async fn serve(socket: TcpStream, shared: Arc<Shared>, stop: Stop) {
     let mut waker: Option<Waker> = None;
     let outcome = poll_fn(|context| {
         // Asked again only when it may answer something else: a connection is polled twice an event.
-        let waits = waker
+        let is_known = waker
             .as_ref()
             .is_some_and(|waker| waker.will_wake(context.waker()));
-        let knows = waits && matches!(stop.has_changed(), Ok(false));
-        if !told && !knows {
+        let waits = is_known && matches!(stop.has_changed(), Ok(false));
+        if !told && !waits {
             waker = Some(context.waker().clone());
             if stopping.as_mut().poll(context).is_ready() {
                 told = true;
