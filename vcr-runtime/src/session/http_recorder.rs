@@ -31,10 +31,6 @@ pub(crate) struct HttpRecorder {
 }
 
 /// How the body is read.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one a recorded call, and a box would be one more allocation before it is forwarded"
-)]
 enum Reading {
     /// Unary, or a content type that we do not know: bytes to the end.
     Whole(Vec<u8>),
