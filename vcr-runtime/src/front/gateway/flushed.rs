@@ -13,15 +13,11 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::session::{End, Recording};
-
 /// Counts the completed flushes of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Flushed {
     count: AtomicU64,
     waiter: Mutex<Option<Waker>>,
-    /// Recordings whose answer is complete and on its way.
-    complete: Mutex<Vec<Box<dyn Recording>>>,
 }
 
 impl Flushed {
@@ -36,24 +32,6 @@ impl Flushed {
         let waiter = self.lock().take();
         if let Some(waiter) = waiter {
             waiter.wake();
-        }
-        self.end_recordings();
-    }
-
-    /// Ends a recording once its caller has the whole answer, or will never have it: what is left to do for it keeps no
-    /// caller waiting. It is done before this connection, or a call of the same caller on another one, is looked at again.
-    pub(super) fn when_flushed(&self, recording: Box<dyn Recording>) {
-        let mut complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
-        complete.push(recording);
-    }
-
-    fn end_recordings(&self) {
-        let complete = {
-            let mut complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *complete)
-        };
-        for recording in complete {
-            recording.end(End::Complete);
         }
     }
 
@@ -73,13 +51,6 @@ impl Flushed {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Waker>> {
         self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Flushed {
-    fn drop(&mut self) {
-        // The caller left with the end of its answer unread.
-        self.end_recordings();
     }
 }
 

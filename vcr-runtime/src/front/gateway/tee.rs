@@ -39,13 +39,6 @@ impl Tee {
         }
     }
 
-    /// Ends it in order, when what the caller got last has left through the socket.
-    fn complete(&mut self, flushed: &Flushed) {
-        if let Some(recording) = self.0.take() {
-            flushed.when_flushed(recording);
-        }
-    }
-
     pub(super) fn end(&mut self, end: End) {
         if let Some(recording) = self.0.take() {
             recording.end(end);
@@ -135,7 +128,8 @@ impl Forwarded {
             },
         };
         let piece = self.record(piece);
-        // Known with the last piece when the upstream gave a length, so that the end travels in the same write.
+        // Known with the last piece when the upstream gave a length: the recording is complete before the caller is
+        // told so.
         if self.decoding.is_none() && self.body.is_end_stream() && matches!(self.state, State::Passing) {
             self.complete();
         }
@@ -169,7 +163,7 @@ impl Forwarded {
 
     fn complete(&mut self) {
         self.state = State::Over;
-        self.tee.complete(&self.flushed);
+        self.tee.end(End::Complete);
     }
 
     fn fail(&mut self, failure: Failure) -> Option<Bytes> {
