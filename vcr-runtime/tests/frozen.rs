@@ -252,6 +252,15 @@ async fn what_nobody_asked_for_is_named() {
 
 #[tokio::test]
 async fn every_mode_knows_the_source() {
+    if std::env::var_os("CI").is_some() {
+        // There `new` behaves as `replay`, and the environment is read once, before main: this is for a process without it.
+        let test = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "every_mode_knows_the_source"])
+            .env_remove("CI")
+            .status();
+        assert!(test.unwrap().success());
+        return;
+    }
     let directory = with(&[entry(
         &asked("frozen"),
         "\"response\":{\"content\":\"from the file\"}",
