@@ -2,6 +2,8 @@
 # The official Python and Node SDKs as judges of what the gateway records and replays. Needs the recordings of real
 # traffic (`VCR_REAL_TRAFFIC`), python3 with venv, node 20 with npm, and their registries for the pinned packages.
 set -euo pipefail
+# Nothing is written beside the sources.
+export PYTHONDONTWRITEBYTECODE=1
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$here/../.."
 export VCR_REAL_TRAFFIC="${VCR_REAL_TRAFFIC:-$root/../shared/real-traffic}"
