@@ -16,24 +16,9 @@ use std::io::Write;
 use serde_json::{Value, json};
 use vcr_runtime::{IncludeRaw, Matching, Mode, Vcr};
 use vcr_tests::rig::{Delivered, Rig};
-use vcr_tests::traffic::{self, Exchange};
+use vcr_tests::traffic::{self, Exchange, FOLDERS};
 use vcr_tests::{Upstream, http};
 
-/// Whatever an SDK of ours can ask for; Bedrock's signs its requests for a host of its own.
-const FOLDERS: [&str; 12] = [
-    "anthropic",
-    "azure",
-    "deepseek",
-    "gemini",
-    "groq",
-    "llamacpp",
-    "mistral",
-    "ollama",
-    "openai-chat",
-    "openai-responses",
-    "openrouter",
-    "vllm",
-];
 /// What nobody has recorded under a free licence: errors, and embeddings.
 const WRITTEN: &str = include_str!("../sdks/written.json");
 /// What replaying answers with, and the setting that the recording is made with for that.

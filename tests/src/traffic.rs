@@ -116,6 +116,23 @@ pub fn root() -> Option<PathBuf> {
     None
 }
 
+/// The folders, one a provider.
+pub const FOLDERS: [&str; 13] = [
+    "anthropic",
+    "azure",
+    "bedrock",
+    "deepseek",
+    "gemini",
+    "groq",
+    "llamacpp",
+    "mistral",
+    "ollama",
+    "openai-chat",
+    "openai-responses",
+    "openrouter",
+    "vllm",
+];
+
 /// Every exchange of these folders, or `None` where the recordings are not at hand.
 ///
 /// # Panics
@@ -319,22 +336,7 @@ mod tests {
 
     #[test]
     fn every_recording_loads() {
-        let folders = [
-            "anthropic",
-            "azure",
-            "bedrock",
-            "deepseek",
-            "gemini",
-            "groq",
-            "llamacpp",
-            "mistral",
-            "ollama",
-            "openai-chat",
-            "openai-responses",
-            "openrouter",
-            "vllm",
-        ];
-        let Some(all) = load(&folders) else { return };
+        let Some(all) = load(&FOLDERS) else { return };
         assert!(all.len() >= 60, "{} exchanges", all.len());
         for exchange in &all {
             assert!(

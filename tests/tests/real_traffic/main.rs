@@ -13,24 +13,8 @@ mod table;
 
 use vcr_runtime::{Mode, Vcr};
 use vcr_tests::rig::{Delivered, Rig, done};
-use vcr_tests::traffic::{self, Exchange};
+use vcr_tests::traffic::{self, Exchange, FOLDERS};
 use vcr_tests::{Split, Upstream, http};
-
-const FOLDERS: [&str; 13] = [
-    "anthropic",
-    "azure",
-    "bedrock",
-    "deepseek",
-    "gemini",
-    "groq",
-    "llamacpp",
-    "mistral",
-    "ollama",
-    "openai-chat",
-    "openai-responses",
-    "openrouter",
-    "vllm",
-];
 
 /// Sends the recorded request through the gateway, below the base that its client was configured with.
 async fn send(vcr: &Vcr, upstream: &str, exchange: &Exchange) -> Delivered {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use vcr_runtime::Mode;
 use vcr_tests::rig::{Rig, done};
-use vcr_tests::traffic::{self, Exchange};
+use vcr_tests::traffic::{self, Exchange, FOLDERS};
 use vcr_tests::{Split, Upstream};
 
-use crate::{FOLDERS, round_trip, send, sizes};
+use crate::{round_trip, send, sizes};
 
 /// One recorded exchange.
 struct Row {

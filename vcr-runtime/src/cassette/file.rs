@@ -34,16 +34,11 @@ pub(super) struct Outline<'a> {
     pub(super) test: Option<String>,
     pub(super) latest: Option<String>,
     pub(super) history: Vec<String>,
-    pub(super) takes: Vec<(String, Text<'a>)>,
+    pub(super) takes: Vec<(String, &'a str)>,
+    /// The take to play, where it was known on the way which one that is.
+    built: Option<Take>,
     /// Members that this version does not know, to be written back.
     pub(super) others: Vec<(String, Json)>,
-}
-
-/// A take as text, or built already when it was known on the way that it is the one to play.
-#[derive(Debug)]
-pub(super) enum Text<'a> {
-    Skipped(&'a str),
-    Built(Take),
 }
 
 impl Cassette {
@@ -85,9 +80,9 @@ impl Cassette {
             )
             .at(path));
         };
-        let take = match outline.takes.swap_remove(position).1 {
-            Text::Built(take) => take,
-            Text::Skipped(part) => stored(path, text, &id, part)?.take,
+        let take = match outline.built.take() {
+            Some(take) => take,
+            None => stored(path, text, &id, outline.takes[position].1)?.take,
         };
         Ok(Self { take })
     }
@@ -201,12 +196,15 @@ pub(super) fn outline<'a>(path: &Path, text: &'a str, chosen: Option<Chosen<'_>>
                     if outline.takes.iter().any(|(known, _)| *known == id) {
                         return Err(parser.error("two takes have the same trace id").into());
                     }
-                    let take = if wanted.as_deref() == Some(&*id) {
-                        Text::Built(take_of(&id, parser)?.take)
+                    parser.ahead();
+                    let start = parser.position();
+                    if wanted.as_deref() == Some(&*id) {
+                        outline.built = Some(take_of(&id, parser)?.take);
                     } else {
-                        Text::Skipped(parser.skip()?)
-                    };
-                    outline.takes.push((id.into_owned(), take));
+                        parser.skip()?;
+                    }
+                    let part = &text[start..parser.position()];
+                    outline.takes.push((id.into_owned(), part));
                     Read::Ok(())
                 })?;
             }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::decode::take_of;
 use super::encode::take_document;
-use super::file::{Outline, Text, outline, parser, read};
+use super::file::{Outline, outline, parser, read};
 use super::layout;
 use super::same::equal_but_for_ids_and_times;
 use super::version::{CURRENT, Compatibility};
@@ -114,8 +114,7 @@ fn is_same_as_latest(outline: &Outline<'_>, take: &Take) -> bool {
     let Some(latest) = &outline.latest else {
         return false;
     };
-    let old = outline.takes.iter().find(|(id, _)| id == latest);
-    let Some((_, Text::Skipped(part))) = old else {
+    let Some((_, part)) = outline.takes.iter().find(|(id, _)| id == latest) else {
         return false;
     };
     take_of(latest, &mut parser(part)).is_ok_and(|old| equal_but_for_ids_and_times(&old.take, take))
@@ -125,7 +124,6 @@ fn is_same_as_latest(outline: &Outline<'_>, take: &Take) -> bool {
 fn merge(cassette: &Path, outline: Outline<'_>, head: Head<'_>, take: &Take) -> Result<String> {
     let mut takes: Vec<(String, Json)> = Vec::new();
     for (id, text) in outline.takes {
-        let Text::Skipped(text) = text else { continue };
         let document = parse(text).map_err(|error| {
             Error::new(
                 ErrorKind::CassetteBroken,

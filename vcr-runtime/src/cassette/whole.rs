@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::decode::Stored;
-use super::file::{Text, outline, read, stored};
+use super::file::{outline, read, stored};
 use crate::error::Result;
 
 /// Everything that a file says.
@@ -25,8 +25,6 @@ impl Whole {
         let outline = outline(path, &text, None)?;
         let mut takes = Vec::with_capacity(outline.takes.len());
         for (id, part) in outline.takes {
-            // Without a choice every take is passed over first.
-            let Text::Skipped(part) = part else { continue };
             takes.push(stored(path, &text, &id, part)?);
         }
         let (latest, history) = (outline.latest, outline.history);

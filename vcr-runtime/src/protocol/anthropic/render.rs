@@ -1,14 +1,13 @@
 use crate::json::{Json, Object, compact};
-use crate::model::{Boundary, BoundaryKind, Frame, ToolCall};
+use crate::model::{Boundary, Frame, ToolCall};
 use crate::protocol::Answer;
+use crate::protocol::common::is_told;
 
 use super::shape::{Kind, Shapes};
 use super::template::Template;
 use super::words::{block, delta, event, native_reason};
 use super::{assemble, error};
 
-/// Names that recordings give to failures of the transport; those are replayed as such, not told in the stream.
-const TRANSPORT: [&str; 4] = ["connect", "timeout", "reset", "body"];
 /// Block types of this protocol. A native block of another means nothing to this one's clients.
 const BLOCKS: [&str; 9] = [
     block::TEXT,
@@ -140,8 +139,7 @@ fn end(answer: &Answer<'_>, template: Template<'_>) -> Json {
 fn error_event(boundary: &Boundary, template: Template<'_>) -> Option<Json> {
     match template.get("error") {
         Some(payload) => Some(error::with_message(payload.clone(), boundary)),
-        None if template.is_own() || boundary.kind != BoundaryKind::Error => None,
-        None if TRANSPORT.contains(&boundary.error_type.as_str()) => None,
+        None if template.is_own() || !is_told(boundary) => None,
         None => Some(error::write(boundary)),
     }
 }

@@ -1,16 +1,14 @@
 use std::collections::BTreeMap;
 
 use crate::json::{Json, Object};
-use crate::model::{Boundary, BoundaryKind, Frame, ToolCall};
+use crate::model::{Boundary, Frame, ToolCall};
 use crate::protocol::Answer;
+use crate::protocol::common::is_told;
 
 use super::details::{self, DETAILS};
 use super::error;
 use super::template::{Level, Origin, Place, Template};
 use super::words::{wire_reason, write_usage};
-
-/// Names that recordings give to failures of the transport; those are replayed as such, not told in the stream.
-const TRANSPORT: [&str; 4] = ["connect", "timeout", "reset", "body"];
 
 /// The chunks of an answer, each with the frame that it belongs to.
 pub(super) fn stream(answer: &Answer<'_>) -> Vec<(usize, Json)> {
@@ -254,8 +252,7 @@ impl<'a> Painter<'a> {
         let payload = match (self.template.get("error"), self.template.origin) {
             (Some(payload), _) => error::with_message(payload.clone(), boundary),
             (None, Origin::Stream) => return,
-            (None, _) if boundary.kind != BoundaryKind::Error => return,
-            (None, _) if TRANSPORT.contains(&boundary.error_type.as_str()) => return,
+            (None, _) if !is_told(boundary) => return,
             (None, _) => error::write(boundary),
         };
         self.out.push((self.at, payload));
