@@ -21,6 +21,9 @@ pub(crate) enum Cargo {
 
 #[derive(Args, Debug)]
 pub(crate) struct Vcr {
+    /// Language of messages, such as de or en-US [default: VCR_LOCALE, then the system's]
+    #[arg(long, global = true, value_name = "LOCALE")]
+    pub(crate) locale: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -28,6 +31,13 @@ pub(crate) struct Vcr {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Record and replay for programs in any language, on a loopback port
+    ///
+    /// Prints its address as one line, stays until it is told to stop (Ctrl-C, SIGTERM), lets open answers end, and saves.
+    ///
+    /// A request says itself what to do: by members of its JSON body ("vcr": "record", "vcr_scenario": "greeting",
+    /// vcr_invoker, vcr_filename, vcr_fixture_dir, vcr_speed, vcr_chaos, vcr_tick, vcr_target_trace, vcr_include_raw,
+    /// vcr_matching, vcr_repeat), or by headers of the same names (x-vcr-scenario: greeting). What a request leaves open the
+    /// flags decide, then the variables VCR_*, then vcr.toml.
     Serve(Box<Serve>),
     /// Put what interrupted recordings left into files beside their cassettes
     Recover {
@@ -62,13 +72,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Records and replays for programs in any language. Prints its address as one line, stays until it is told to stop
-/// (Ctrl-C, SIGTERM), lets open answers end, and saves.
-///
-/// A request says itself what to do: by members of its JSON body (`"vcr": "record"`, `"vcr_scenario": "greeting"`,
-/// `vcr_invoker`, `vcr_filename`, `vcr_fixture_dir`, `vcr_speed`, `vcr_chaos`, `vcr_tick`, `vcr_target_trace`,
-/// `vcr_include_raw`, `vcr_matching`, `vcr_repeat`), or by headers of the same names (`x-vcr-scenario: greeting`). What a
-/// request leaves open the flags decide, then the variables VCR_*, then vcr.toml.
+/// The settings of a daemon.
 // A later flag counts more, so that wrappers can set defaults.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]

@@ -1,68 +1,66 @@
 //! `cargo vcr recover` and `cargo vcr verify`: work on cassettes as files.
 
-use std::fmt::Display;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+
+use crate::out;
+use crate::words::Words;
 
 /// Where a project keeps its cassettes unless told otherwise.
 pub(crate) const FIXTURES: &str = "fixtures";
 
 /// Puts what interrupted recordings left into side files.
-pub(crate) fn recover(path: &Path) -> ExitCode {
+pub(crate) fn recover(path: &Path, words: &Words) -> ExitCode {
     match vcr_runtime::recover(path) {
         Ok(all) => {
             if all.is_empty() {
-                say(&format_args!(
-                    "no recording was interrupted in {}",
-                    path.display()
-                ));
+                out::line(&words.say("recover-none", [("path", path.display().to_string().into())]));
             }
             for one in all {
-                say(&format_args!(
-                    "{} finished calls of {} are in {}; rename it to replay from it",
-                    one.calls,
-                    one.cassette.display(),
-                    one.file.display()
+                out::line(&words.say(
+                    "recovered",
+                    [
+                        ("calls", one.calls.into()),
+                        ("cassette", one.cassette.display().to_string().into()),
+                        ("file", one.file.display().to_string().into()),
+                    ],
                 ));
             }
             ExitCode::SUCCESS
         }
-        Err(error) => failed("recover", &error),
+        Err(error) => failed("recover", &error, words),
     }
 }
 
 /// Proves cassettes; what is wrong comes a line each.
-pub(crate) fn verify(path: &Path) -> ExitCode {
+pub(crate) fn verify(path: &Path, words: &Words) -> ExitCode {
     match vcr_runtime::verify(path) {
         Ok(differences) => {
             for one in &differences {
-                say(&format_args!(
-                    "{}: {}: {}: expected {}, found {}",
-                    one.path.display(),
-                    one.kind,
-                    one.at,
-                    one.expected,
-                    one.found
+                out::line(&words.say(
+                    "verify-difference",
+                    [
+                        ("path", one.path.display().to_string().into()),
+                        ("kind", one.kind.as_str().into()),
+                        ("at", one.at.as_str().into()),
+                        ("expected", one.expected.as_str().into()),
+                        ("found", one.found.as_str().into()),
+                    ],
                 ));
             }
             if differences.is_empty() {
-                say(&format_args!("{}: nothing is wrong", path.display()));
+                out::line(&words.say("verify-sound", [("path", path.display().to_string().into())]));
                 ExitCode::SUCCESS
             } else {
                 ExitCode::FAILURE
             }
         }
-        Err(error) => failed("verify", &error),
+        Err(error) => failed("verify", &error, words),
     }
 }
 
-fn say(line: &dyn Display) {
-    // Who closed stdout does not want to know.
-    let _ = writeln!(std::io::stdout(), "{line}");
-}
-
-fn failed(command: &str, error: &vcr_runtime::Error) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "cargo vcr {command}: {error}");
+/// Says why a command failed.
+pub(crate) fn failed(command: &str, error: &vcr_runtime::Error, words: &Words) -> ExitCode {
+    out::fault(&words.failed(command, &words.error(error)));
     ExitCode::FAILURE
 }

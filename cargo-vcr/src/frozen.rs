@@ -1,31 +1,32 @@
 //! `cargo vcr freeze`, `thaw` and `probe`: files of frozen answers.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use vcr_runtime::{FrozenSnapshot, Result};
 
-pub(crate) fn freeze(cassette: &Path, frozen: &Path) -> ExitCode {
-    end(
-        "freeze",
-        vcr_runtime::freeze(cassette, frozen).map(|snapshot| told(&snapshot)),
-    )
+use crate::files::failed;
+use crate::out;
+use crate::words::Words;
+
+pub(crate) fn freeze(cassette: &Path, frozen: &Path, words: &Words) -> ExitCode {
+    let snapshot = vcr_runtime::freeze(cassette, frozen);
+    end("freeze", snapshot.map(|snapshot| told(&snapshot, words)), words)
 }
 
-pub(crate) fn thaw(frozen: &Path, cassette: &Path) -> ExitCode {
-    let changed = vcr_runtime::thaw(frozen, cassette).map(|changed| match changed {
-        0 => format!("{} says the same already", cassette.display()),
-        1 => format!("{} has a new take with 1 changed answer", cassette.display()),
-        many => format!(
-            "{} has a new take with {many} changed answers",
-            cassette.display()
-        ),
+pub(crate) fn thaw(frozen: &Path, cassette: &Path, words: &Words) -> ExitCode {
+    let changed = vcr_runtime::thaw(frozen, cassette).map(|changed| {
+        let cassette = ("cassette", cassette.display().to_string().into());
+        if changed == 0 {
+            words.say("thawed-same", [cassette])
+        } else {
+            words.say("thawed", [cassette, ("changed", changed.into())])
+        }
     });
-    end("thaw", changed)
+    end("thaw", changed, words)
 }
 
-pub(crate) fn probe(frozen: &str) -> ExitCode {
+pub(crate) fn probe(frozen: &str, words: &Words) -> ExitCode {
     let (path, ceilings) = frozen.split_once('?').unwrap_or((frozen, ""));
     let path = Path::new(path);
     let directory = path
@@ -34,10 +35,10 @@ pub(crate) fn probe(frozen: &str) -> ExitCode {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let source = format!("frozen:{name}?{ceilings}");
     let snapshot = vcr_runtime::probe_frozen(directory.unwrap_or(Path::new(".")), &source);
-    end("probe", snapshot.map(|snapshot| told(&snapshot)))
+    end("probe", snapshot.map(|snapshot| told(&snapshot, words)), words)
 }
 
-fn told(snapshot: &FrozenSnapshot) -> String {
+fn told(snapshot: &FrozenSnapshot, words: &Words) -> String {
     let FrozenSnapshot {
         format_version,
         fixture_set_hash,
@@ -47,20 +48,25 @@ fn told(snapshot: &FrozenSnapshot) -> String {
         max_result_bytes,
         ..
     } = snapshot;
-    format!(
-        "format {format_version}, {fixture_set_hash}, entries {entry_count} (at most {max_entries}), responses {response_count} (of at most {max_result_bytes} bytes)"
+    words.say(
+        "frozen",
+        [
+            ("version", format_version.to_string().into()),
+            ("hash", fixture_set_hash.as_str().into()),
+            ("entries", entry_count.to_string().into()),
+            ("max_entries", max_entries.to_string().into()),
+            ("responses", response_count.to_string().into()),
+            ("max_bytes", max_result_bytes.to_string().into()),
+        ],
     )
 }
 
-fn end(command: &str, result: Result<String>) -> ExitCode {
-    let (code, written) = match result {
-        Ok(line) => (ExitCode::SUCCESS, writeln!(std::io::stdout(), "{line}")),
-        Err(error) => (
-            ExitCode::FAILURE,
-            writeln!(std::io::stderr(), "cargo vcr {command}: {error}"),
-        ),
-    };
-    // Who closed the pipe does not want to know.
-    drop(written);
-    code
+fn end(command: &str, result: Result<String>, words: &Words) -> ExitCode {
+    match result {
+        Ok(line) => {
+            out::line(&line);
+            ExitCode::SUCCESS
+        }
+        Err(error) => failed(command, &error, words),
+    }
 }

@@ -1,6 +1,5 @@
 //! `cargo vcr serve`.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,73 +9,75 @@ use vcr_runtime::ErrorKind;
 use vcr_runtime::daemon::{Ended, RenderMetrics, RunningDaemon, start_daemon};
 
 use crate::args::Serve;
+use crate::out;
+use crate::words::Words;
 
 /// Serves until a signal comes.
-pub(crate) async fn run(arguments: Serve) -> ExitCode {
+pub(crate) async fn run(arguments: Serve, words: &Words) -> ExitCode {
     log(&arguments.log);
-    match start(arguments) {
-        Ok((daemon, signals)) => until_told(daemon, signals).await,
+    match start(arguments, words) {
+        Ok((daemon, signals)) => until_told(daemon, signals, words).await,
         Err(why) => {
-            say(&format!("cargo vcr serve: {why}"));
+            out::fault(&words.failed("serve", &why));
             ExitCode::FAILURE
         }
     }
 }
 
-fn start(arguments: Serve) -> Result<(RunningDaemon, Signals), String> {
+fn start(arguments: Serve, words: &Words) -> Result<(RunningDaemon, Signals), String> {
     // Taken before the address is printed: whoever reads it may send a signal at once.
-    let signals = Signals::new().map_err(|error| format!("failed to listen for signals: {error}"))?;
+    let signals =
+        Signals::new().map_err(|error| words.say("signals-failed", [("cause", error.to_string().into())]))?;
     let metrics = if arguments.metrics {
-        Some(recorder()?)
+        Some(recorder(words)?)
     } else {
         None
     };
     let mut config = arguments.config();
     config.metrics = metrics;
-    let daemon = start_daemon(config).map_err(|error| error.to_string())?;
+    let daemon = start_daemon(config).map_err(|error| words.error(&error))?;
     for warning in daemon.warnings() {
         tracing::warn!(target: "vcr", "{warning}");
     }
-    let mut out = std::io::stdout();
-    // Who closed stdout does not want to know.
-    let _ = writeln!(out, "http://{}", daemon.addr()).and_then(|()| out.flush());
+    out::line(&format!("http://{}", daemon.addr()));
     Ok((daemon, signals))
 }
 
 /// Stops at the first signal. The second one leaves at once; what is being recorded then stays in journals.
-async fn until_told(daemon: RunningDaemon, mut signals: Signals) -> ExitCode {
+async fn until_told(daemon: RunningDaemon, mut signals: Signals, words: &Words) -> ExitCode {
     signals.next().await;
     tracing::info!(target: "vcr", "stopping: open answers end first; a second signal leaves at once");
     tokio::select! {
-        ended = daemon.shutdown() => conclude(&ended),
+        ended = daemon.shutdown() => conclude(&ended, words),
         () = signals.next() => {
-            say("cargo vcr serve: left at once; unsaved calls are in the journals beside the cassettes");
+            out::fault(&words.say("left-at-once", []));
             ExitCode::from(130)
         }
     }
 }
 
-fn conclude(ended: &[Ended]) -> ExitCode {
+fn conclude(ended: &[Ended], words: &Words) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for scenario in ended {
-        say(&format!("{}: {}", scenario.cassette.display(), scenario.report));
+        let cassette = scenario.cassette.display().to_string();
+        let report = words.report(&scenario.report);
+        out::fault(&words.say(
+            "ended",
+            [("cassette", cassette.into()), ("report", report.into())],
+        ));
         for note in &scenario.report.notes {
-            say(&format!("  {note}"));
+            out::fault(&format!("  {note}"));
         }
         let Some(failure) = &scenario.failure else {
             continue;
         };
-        say(&format!("  {failure}"));
+        out::fault(&format!("  {}", words.error(failure)));
         // Verdicts on a program are its tests' concern; a recording that is lost is ours.
         if !matches!(failure.kind(), ErrorKind::Miss | ErrorKind::Verdict) {
             code = ExitCode::FAILURE;
         }
     }
     code
-}
-
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 fn log(level: &str) {
@@ -90,10 +91,10 @@ fn log(level: &str) {
     }
 }
 
-fn recorder() -> Result<RenderMetrics, String> {
+fn recorder(words: &Words) -> Result<RenderMetrics, String> {
     let handle = PrometheusBuilder::new()
         .install_recorder()
-        .map_err(|error| format!("failed to install the metrics recorder: {error}"))?;
+        .map_err(|error| words.say("metrics-failed", [("cause", error.to_string().into())]))?;
     Ok(Arc::new(move || {
         handle.run_upkeep();
         handle.render()

@@ -61,6 +61,53 @@ pub enum ErrorKind {
     Io,
 }
 
+impl ErrorKind {
+    /// Every kind, for those who have something to say about each of them.
+    pub const ALL: [Self; 17] = [
+        Self::Config,
+        Self::Identity,
+        Self::Collision,
+        Self::CassetteMissing,
+        Self::CassetteBroken,
+        Self::CassetteVersion,
+        Self::TakeMissing,
+        Self::Miss,
+        Self::NoSession,
+        Self::Ended,
+        Self::Proxy,
+        Self::PausedClock,
+        Self::Gateway,
+        Self::Secret,
+        Self::Busy,
+        Self::Verdict,
+        Self::Io,
+    ];
+
+    /// The word for it: `config`, `cassette-missing`, …
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Identity => "identity",
+            Self::Collision => "collision",
+            Self::CassetteMissing => "cassette-missing",
+            Self::CassetteBroken => "cassette-broken",
+            Self::CassetteVersion => "cassette-version",
+            Self::TakeMissing => "take-missing",
+            Self::Miss => "miss",
+            Self::NoSession => "no-session",
+            Self::Ended => "ended",
+            Self::Proxy => "proxy",
+            Self::PausedClock => "paused-clock",
+            Self::Gateway => "gateway",
+            Self::Secret => "secret",
+            Self::Busy => "busy",
+            Self::Verdict => "verdict",
+            Self::Io => "io",
+        }
+    }
+}
+
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>, advice: impl Into<String>) -> Self {
         Self(Box::new(Inner {
@@ -185,3 +232,19 @@ const _: () = {
     const fn shareable<T: Send + Sync + 'static>() {}
     shareable::<Error>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_kinds_are_listed_and_have_words_of_their_own() {
+        for (index, kind) in ErrorKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, index);
+        }
+        // The last one; a kind behind it belongs into the list and here.
+        assert_eq!(ErrorKind::ALL.len(), ErrorKind::Io as usize + 1);
+        let words: std::collections::BTreeSet<_> = ErrorKind::ALL.map(ErrorKind::as_str).into();
+        assert_eq!(words.len(), ErrorKind::ALL.len());
+    }
+}

@@ -13,7 +13,12 @@ async fn run(command: &str, path: &Path) -> (Option<i32>, String) {
         status,
         stdout,
         stderr,
-    } = run.args(["vcr", command]).arg(path).output().await.unwrap();
+    } = run
+        .args(["vcr", "--locale", "en", command])
+        .arg(path)
+        .output()
+        .await
+        .unwrap();
     (
         status.code(),
         String::from_utf8([stdout, stderr].concat()).unwrap(),

@@ -10,7 +10,7 @@ const CHAT: &str = "/v1/chat/completions";
 /// Runs a command that is no daemon.
 async fn run(project: &Project, arguments: &[&str]) -> Output {
     tokio::process::Command::new(env!("CARGO_BIN_EXE_cargo-vcr"))
-        .arg("vcr")
+        .args(["vcr", "--locale", "en"])
         .args(arguments)
         .current_dir(project.path())
         .output()

@@ -4,6 +4,7 @@
 mod bad_input;
 mod files;
 mod frozen;
+mod locale;
 mod observed;
 mod protocols;
 mod seed;

@@ -37,6 +37,7 @@ impl Project {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("VCR_")) {
             command.env_remove(name);
         }
+        command.env("LC_ALL", "C");
         command
     }
 
