@@ -14,7 +14,7 @@ pub mod config {
 
     pub use crate::front::harness::{
         CassetteFormat, HarnessConfig, ListenAddr, LocalizationConfig, MatchMode, Mode, Protocol,
-        RedactionConfig, ReplayConfig, UpstreamConfig, UpstreamKind,
+        RedactionConfig, ReplayConfig, UpstreamConfig, UpstreamKind, UpstreamTimeouts,
     };
 }
 

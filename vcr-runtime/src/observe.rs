@@ -16,6 +16,9 @@ pub(crate) enum Outcome {
     Missed(Reason),
     /// The cassette could not be used.
     Failed,
+    /// The request is no JSON, so that nothing recorded can answer it.
+    #[cfg_attr(not(feature = "harness"), allow(dead_code, reason = "the harness alone asks"))]
+    Malformed,
 }
 
 /// Why nothing recorded answers a call.
@@ -71,6 +74,7 @@ pub(crate) fn call(asked: Asked, outcome: Outcome) {
             Outcome::Recorded => metrics::counter!("vcr.record.requests.total", &labels).increment(1),
             Outcome::Matched => replayed(asked, "matched"),
             Outcome::Failed => replayed(asked, "cassette_unusable"),
+            Outcome::Malformed => replayed(asked, "malformed_json"),
             Outcome::Missed(reason) => {
                 replayed(
                     asked,
@@ -97,6 +101,7 @@ pub(crate) fn call(asked: Asked, outcome: Outcome) {
             tracing::warn!(target: "vcr", protocol, route, reason = reason.label(), "no recorded call answers");
         }
         Outcome::Failed => tracing::warn!(target: "vcr", protocol, route, "the cassette cannot be used"),
+        Outcome::Malformed => tracing::warn!(target: "vcr", protocol, route, "the request is no JSON"),
     }
     let _ = (protocol, route, outcome, Reason::label);
 }
@@ -143,12 +148,12 @@ pub(crate) fn rejected(asked: Asked, code: &'static str) {
     let _ = (protocol, route, code);
 }
 
-/// Tells that an upstream gave no answer; `fault` is the class of the failure.
+/// Tells that an upstream gave no answer, or not all of it; `fault` is the class of the failure.
 pub(crate) fn unreachable(fault: &'static str) {
     #[cfg(feature = "metrics")]
     metrics::counter!("vcr.upstream.failures.total", "fault" => fault).increment(1);
     #[cfg(feature = "tracing")]
-    tracing::warn!(target: "vcr", fault, "the upstream gave no answer");
+    tracing::warn!(target: "vcr", fault, "the upstream failed");
     let _ = fault;
 }
 

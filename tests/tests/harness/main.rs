@@ -6,6 +6,7 @@
 )]
 
 mod formats;
+mod limits;
 mod record;
 mod refusals;
 mod replay;

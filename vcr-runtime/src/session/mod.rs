@@ -36,7 +36,7 @@ pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};
 pub use recover::{Recovered, recover};
-pub(crate) use session::{Opening, Session, Turn};
+pub(crate) use session::{Opening, Session, Turn, asked};
 pub(crate) use surroundings::Surroundings;
 pub use verdict::Report;
 pub(crate) use verdict::{Verdict, writes};

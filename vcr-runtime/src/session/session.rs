@@ -497,7 +497,7 @@ impl Session {
     }
 }
 
-pub(super) fn asked(wire: Option<&'static dyn Wire>) -> Asked {
+pub(crate) fn asked(wire: Option<&'static dyn Wire>) -> Asked {
     wire.map_or(Asked::PLAIN, |wire| Asked {
         protocol: wire.name(),
         route: wire.route(),

@@ -10,9 +10,9 @@ use http::request::Parts;
 use http::{Method, Uri};
 
 use crate::config::{Mode, Settings};
-use crate::front::gateway::{Answer, Backend, Decision, Fault, Outgoing, is_loopback};
-use crate::observe::{self, Asked as Interface};
-use crate::protocol::{HttpRequest, owner};
+use crate::front::gateway::{Answer, Backend, Decision, Fault, Outgoing, interface, is_loopback};
+use crate::observe;
+use crate::protocol::HttpRequest;
 use crate::session::{End, HttpTurn, Recording, Session, Upstream, writes};
 use crate::source::Remedy;
 
@@ -238,14 +238,6 @@ impl Recording for Held {
         recording.end(end);
         drop(call);
     }
-}
-
-/// Which interface a path belongs to, for logs and metrics.
-fn interface(path: &str) -> Interface {
-    owner(path).map_or(Interface::PLAIN, |wire| Interface {
-        protocol: wire.name(),
-        route: wire.route(),
-    })
 }
 
 /// Whether a page of that origin came from this machine. Browsers let any page send simple requests to loopback.

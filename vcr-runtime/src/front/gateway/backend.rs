@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -11,8 +12,9 @@ use http::{HeaderMap, Method, StatusCode};
 use super::headers;
 use crate::error::{Error, ErrorKind};
 use crate::json::{Json, compact};
+use crate::observe;
 use crate::protocol::{owner, refusal};
-use crate::session::{Playback, Recording, Upstream};
+use crate::session::{Playback, Recording, Upstream, asked};
 
 /// Decides about every request that the server accepts: proper HTTP/1.1, for this address, no longer than the limit.
 pub(in crate::front) trait Backend: Send + Sync {
@@ -79,6 +81,11 @@ pub(in crate::front) struct Fault {
     pub(in crate::front) message: String,
 }
 
+/// Which interface a path belongs to, for logs and metrics.
+pub(in crate::front) fn interface(path: &str) -> observe::Asked {
+    asked(owner(path))
+}
+
 /// A fault in the words of the protocol that the path belongs to.
 pub(in crate::front) fn refused(path: &str, fault: &Fault) -> Answer {
     let document = match owner(path) {
@@ -128,6 +135,22 @@ pub(in crate::front) struct Outgoing {
     /// Already rid of what does not travel.
     pub(in crate::front) headers: HeaderMap,
     pub(in crate::front) body: Bytes,
+    /// What makes the call; `None` is the client of all that say nothing of it.
+    pub(in crate::front) client: Option<reqwest::Client>,
+    pub(in crate::front) limit: Option<Limit>,
+}
+
+/// How long an upstream may take over an answer. Without a limit it is for as long as the caller waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "harness"),
+    allow(dead_code, reason = "the harness alone sets one")
+)]
+pub(in crate::front) enum Limit {
+    /// For all of it.
+    Whole(Duration),
+    /// Until something comes: the head, and then every piece.
+    Idle(Duration),
 }
 
 impl Outgoing {
@@ -140,6 +163,8 @@ impl Outgoing {
             tail: query.map_or_else(|| rest.to_owned(), |query| format!("{rest}?{query}")),
             headers: headers::for_upstream(&head.headers),
             body,
+            client: None,
+            limit: None,
         }
     }
 }

@@ -15,12 +15,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::net::TcpStream;
 
-use super::backend::{Decision, Fault};
+use super::backend::{Decision, Fault, interface};
 use super::flushed::{Flushed, FlushedIo};
 use super::forward::forward;
 use super::respond::{Broken, Reply, play, send};
 use super::route::is_ours;
 use super::server::{Shared, Stop, stopped};
+use crate::observe;
 
 /// How much of a body nobody wants is still read, because a client that is cut off while it writes never reads the
 /// answer that explains why.
@@ -96,12 +97,18 @@ async fn exchange(
             Turn::Unwanted(refused(fault))
         })
     };
-    if let Err(fault) = proper(&head, shared.port).and_then(|()| backend.admit(&head)) {
+    if let Err(fault) = proper(&head, shared.port) {
+        observe::rejected(interface(path), fault.code);
+        return unread(&fault);
+    }
+    if let Err(fault) = backend.admit(&head) {
         return unread(&fault);
     }
     let limit = backend.body_limit();
     let Some(body) = read(body, limit).await? else {
-        return unread(&too_large(limit));
+        let fault = too_large(limit);
+        observe::rejected(interface(path), fault.code);
+        return unread(&fault);
     };
     Ok(Turn::Answered(match backend.decide(&head, body).await {
         Decision::Play(playback) => play(playback, flushed, refused).await?,

@@ -15,6 +15,7 @@ use super::backend::{Fault, Outgoing};
 use super::encoding::Coding;
 use super::flushed::Flushed;
 use super::headers;
+use super::patience::Patience;
 use super::respond::{Reply, assemble};
 use super::route::is_loopback;
 use super::tee::{Forwarded, Tee};
@@ -43,9 +44,10 @@ pub(super) async fn forward(
     let mut tee = Tee::new(recording);
     let upstream = Arc::clone(&call.upstream);
     let keep_length = call.method == Method::HEAD;
-    let answer = match send(call).await {
-        Ok(answer) => answer,
-        Err(failure) => return refused(&bad_gateway(&upstream, tee, failure)),
+    let mut patience = Patience::of(call.limit);
+    let answer = match patience.over(send(call)).await {
+        Ok(Ok(answer)) => answer,
+        Err(failure) | Ok(Err(failure)) => return refused(&bad_gateway(&upstream, tee, failure)),
     };
 
     let (status, head) = (answer.status(), answer.headers().clone());
@@ -74,18 +76,18 @@ pub(super) async fn forward(
         tee.end(End::Complete);
         return assemble(status, passed, Reply::whole(Bytes::new()));
     }
-    let body = Forwarded::new(body, decoding, tee, flushed);
+    let body = Forwarded::new(body, decoding, tee, flushed, patience);
     assemble(status, passed, Reply::forwarded(body))
 }
 
 async fn send(call: Outgoing) -> Result<reqwest::Response, Failure> {
     let url = Url::parse(&format!("{}{}", call.upstream.base, call.tail))
         .map_err(|error| Failure::connect(format!("the upstream's URL cannot be used: {error}")))?;
-    let direct = url.host_str().is_some_and(is_loopback);
-    let mut request = client(direct)
-        .map_err(Failure::of)?
-        .request(call.method, url)
-        .headers(call.headers);
+    let client = match &call.client {
+        Some(client) => client,
+        None => client(url.host_str().is_some_and(is_loopback)).map_err(Failure::of)?,
+    };
+    let mut request = client.request(call.method, url).headers(call.headers);
     if !call.body.is_empty() {
         request = request.body(call.body);
     }
@@ -97,17 +99,20 @@ fn client(direct: bool) -> reqwest::Result<&'static Client> {
     static PROXIED: OnceCell<Client> = OnceCell::new();
     static DIRECT: OnceCell<Client> = OnceCell::new();
     let cell = if direct { &DIRECT } else { &PROXIED };
-    cell.get_or_try_init(|| {
-        let builder = plain_client(direct)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE_TIMEOUT);
-        if direct {
-            // Mock servers close connections without a word, and a new one costs nothing on this machine.
-            builder.pool_max_idle_per_host(0).build()
-        } else {
-            builder.build()
-        }
-    })
+    cell.get_or_try_init(|| client_of(direct, CONNECT_TIMEOUT))
+}
+
+/// A client for upstreams. `direct` ones are on this machine.
+pub(in crate::front) fn client_of(direct: bool, connect_timeout: Duration) -> reqwest::Result<Client> {
+    let builder = plain_client(direct)
+        .connect_timeout(connect_timeout)
+        .pool_idle_timeout(IDLE_TIMEOUT);
+    if direct {
+        // Mock servers close connections without a word, and a new one costs nothing on this machine.
+        builder.pool_max_idle_per_host(0).build()
+    } else {
+        builder.build()
+    }
 }
 
 /// A client that hands answers on as they are. `direct` ones pass every proxy by.
@@ -169,6 +174,13 @@ impl Failure {
         }
     }
 
+    pub(super) fn timeout(message: String) -> Self {
+        Self {
+            error_type: "timeout",
+            message,
+        }
+    }
+
     fn connect(message: String) -> Self {
         Self {
             error_type: "connect",
@@ -184,6 +196,13 @@ impl Failure {
                  such an answer cannot be recorded, switch its compression off"
             ),
         }
+    }
+}
+
+impl Failure {
+    /// The class, for logs and metrics.
+    pub(super) fn class(&self) -> &'static str {
+        self.error_type
     }
 }
 

@@ -8,6 +8,7 @@ mod forward;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod gateway;
 mod headers;
+mod patience;
 mod pieces;
 mod proxy;
 mod respond;
@@ -18,12 +19,16 @@ mod tee;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "harness")]
-pub(in crate::front) use backend::refused;
+#[cfg(any(feature = "daemon", feature = "harness"))]
+pub(in crate::front) use backend::interface;
 #[cfg(any(feature = "daemon", feature = "harness"))]
 pub(in crate::front) use backend::{Answer, Backend, Decision, Fault, Outgoing};
 #[cfg(feature = "harness")]
+pub(in crate::front) use backend::{Limit, refused};
+#[cfg(feature = "harness")]
 pub(in crate::front) use encoding::Coding;
+#[cfg(feature = "harness")]
+pub(in crate::front) use forward::client_of;
 pub(in crate::front) use forward::{plain_client, transport_fault};
 pub(crate) use gateway::Gateway;
 pub(in crate::front) use headers::is_hop_by_hop;

@@ -11,7 +11,9 @@ use http_body::Body;
 use super::encoding::Decoding;
 use super::flushed::Flushed;
 use super::forward::Failure;
+use super::patience::Patience;
 use super::respond::Broken;
+use crate::observe;
 use crate::session::{End, Recording};
 
 /// A recording that ends exactly once, as cancelled when nothing else was said. Empty when nothing is kept.
@@ -60,6 +62,7 @@ pub(super) struct Forwarded {
     state: State,
     flushed: Arc<Flushed>,
     mark: u64,
+    patience: Patience,
 }
 
 enum State {
@@ -75,6 +78,7 @@ impl Forwarded {
         decoding: Option<Box<Decoding>>,
         tee: Tee,
         flushed: Arc<Flushed>,
+        patience: Patience,
     ) -> Self {
         Self {
             body,
@@ -83,6 +87,7 @@ impl Forwarded {
             state: State::Passing,
             mark: flushed.count(),
             flushed,
+            patience,
         }
     }
 
@@ -101,8 +106,17 @@ impl Forwarded {
                 }
                 State::Passing => {}
             }
-            let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-            if let Some(piece) = self.take(frame) {
+            let piece = match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Ready(frame) => {
+                    self.patience.answered();
+                    self.take(frame)
+                }
+                Poll::Pending => {
+                    let failure = ready!(self.patience.poll_spent(context));
+                    self.fail(failure)
+                }
+            };
+            if let Some(piece) = piece {
                 self.mark = self.flushed.count();
                 return Poll::Ready(Some(Ok(piece)));
             }
@@ -167,6 +181,7 @@ impl Forwarded {
     }
 
     fn fail(&mut self, failure: Failure) -> Option<Bytes> {
+        observe::unreachable(failure.class());
         self.state = State::Breaking(Broken::Upstream);
         self.tee.end(failure.into());
         None

@@ -39,6 +39,8 @@ pub struct HarnessConfig {
     pub cassette_name: String,
     /// Where recorded calls go; required for recording, unused otherwise.
     pub upstream: Option<UpstreamConfig>,
+    /// How long the upstream is waited for.
+    pub upstream_timeouts: UpstreamTimeouts,
     /// Which headers are never stored.
     pub redaction: RedactionConfig,
     /// Invented timing of replayed answers.
@@ -74,6 +76,7 @@ impl Default for HarnessConfig {
             cassette_dir: PathBuf::from("fixtures/llm"),
             cassette_name: "default".to_owned(),
             upstream: None,
+            upstream_timeouts: UpstreamTimeouts::default(),
             redaction: RedactionConfig::default(),
             replay: ReplayConfig::default(),
             format: CassetteFormat::default(),
@@ -177,6 +180,28 @@ impl Default for UpstreamConfig {
             base_url: "https://openrouter.ai/api/v1".to_owned(),
             api_key_env: "OPENROUTER_API_KEY".to_owned(),
             extra_headers: BTreeMap::new(),
+        }
+    }
+}
+
+/// How long the upstream is waited for. Beyond a limit the caller is told 502, or, where the answer has begun, its
+/// connection breaks; neither is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpstreamTimeouts {
+    /// For all of an answer that is no stream; 30 s by default.
+    pub total: Duration,
+    /// For connecting; 10 s by default.
+    pub connect: Duration,
+    /// For the silence of a stream, before its first byte and between pieces; 30 s by default.
+    pub idle: Duration,
+}
+
+impl Default for UpstreamTimeouts {
+    fn default() -> Self {
+        Self {
+            total: Duration::from_secs(30),
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(30),
         }
     }
 }

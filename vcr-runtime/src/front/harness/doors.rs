@@ -5,8 +5,9 @@ use http::request::Parts;
 
 use super::answers::{NOT_POST, UNKNOWN_PATH};
 use super::config::Protocol;
-use crate::front::gateway::Fault;
+use crate::front::gateway::{Fault, interface as interface_of};
 use crate::json::Json;
+use crate::observe;
 use crate::protocol::{HttpRequest, recognise};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -20,6 +21,24 @@ pub(super) struct Asked {
     pub(super) wire: Option<&'static str>,
     /// It asks for a stream.
     pub(super) stream: bool,
+}
+
+/// What logs and metrics are told of a request.
+pub(super) fn interface(protocol: Protocol, path: &str) -> observe::Asked {
+    match protocol {
+        // Its one door needs no search.
+        Protocol::OpenAiChatCompletions if path == CHAT => observe::Asked {
+            protocol: "openai-chat",
+            route: "/chat/completions",
+        },
+        _ => interface_of(path),
+    }
+}
+
+/// Tells of a request that is refused before anything is looked up for it.
+pub(super) fn rejected(protocol: Protocol, path: &str, fault: Fault) -> Fault {
+    observe::rejected(interface(protocol, path), fault.code);
+    fault
 }
 
 /// Looks at a request before its body is read.

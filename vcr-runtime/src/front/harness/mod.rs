@@ -20,7 +20,7 @@ mod verify;
 
 pub use config::{
     CassetteFormat, HarnessConfig, ListenAddr, LocalizationConfig, MatchMode, Mode, Protocol,
-    RedactionConfig, ReplayConfig, UpstreamConfig, UpstreamKind,
+    RedactionConfig, ReplayConfig, UpstreamConfig, UpstreamKind, UpstreamTimeouts,
 };
 pub use error::{HarnessError, HarnessResult, UpstreamFailure};
 #[cfg(feature = "localize")]

@@ -17,7 +17,7 @@ use crate::config::{Environment, IncludeRaw, Key, Layer, Matching, Mode as Sessi
 use crate::error::Result;
 use crate::front::gateway::{Answer, Backend, Decision, Fault, as_pairs, refused};
 use crate::identity::Place;
-use crate::protocol::HttpRequest;
+use crate::protocol::{HttpRequest, recognise};
 use crate::session::{Exchange, HttpTurn, Opening, Session, Upstream};
 
 /// The backend.
@@ -58,10 +58,11 @@ impl Own {
             HttpTurn::Record(recording) => Some(recording),
         };
         match &self.target {
-            Some(target) => Ok(Decision::Forward(
-                Box::new(target.outgoing(head, body)?),
-                recording,
-            )),
+            Some(target) => {
+                let asks_for_a_stream = recognise(&request).is_some_and(|(_, request)| request.stream());
+                let outgoing = target.outgoing(head, body.clone(), asks_for_a_stream)?;
+                Ok(Decision::Forward(Box::new(outgoing), recording))
+            }
             None => Err(Fault::unreachable("the harness has no upstream")),
         }
     }
@@ -73,7 +74,8 @@ impl Backend for Own {
     }
 
     fn admit(&self, head: &Parts) -> Result<(), Fault> {
-        doors::admit(self.protocol, head)
+        let path = head.uri.path();
+        doors::admit(self.protocol, head).map_err(|fault| doors::rejected(self.protocol, path, fault))
     }
 
     fn decide<'a>(

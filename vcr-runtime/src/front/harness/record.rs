@@ -17,6 +17,7 @@ use super::report::Counts;
 use super::target::Target;
 use crate::front::gateway::{Answer, Backend, Decision, Fault, as_pairs};
 use crate::json::{Json, compact, parse};
+use crate::observe::{self, Outcome};
 use crate::redact::Redactor;
 use crate::source::spycatcher::{Canonical, Interaction, Metadata, Pairs, Pointers, Request, Response};
 
@@ -58,7 +59,8 @@ impl Backend for Recorder {
     }
 
     fn admit(&self, head: &Parts) -> Result<(), Fault> {
-        doors::admit(self.protocol, head)
+        let path = head.uri.path();
+        doors::admit(self.protocol, head).map_err(|fault| doors::rejected(self.protocol, path, fault))
     }
 
     fn decide<'a>(
@@ -66,7 +68,8 @@ impl Backend for Recorder {
         head: &'a Parts,
         body: Bytes,
     ) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
-        let decision = self.forward(head, body).unwrap_or_else(Decision::Refuse);
+        let refuse = |fault| Decision::Refuse(doors::rejected(self.protocol, head.uri.path(), fault));
+        let decision = self.forward(head, body).unwrap_or_else(refuse);
         Box::pin(std::future::ready(decision))
     }
 
@@ -78,18 +81,24 @@ impl Backend for Recorder {
 impl Recorder {
     fn forward(&self, head: &Parts, body: Bytes) -> Result<Decision, Fault> {
         let document = std::str::from_utf8(&body).ok().and_then(|text| parse(text).ok());
-        let recording = match document {
+        let (recording, stream) = match document {
             // No replay could answer it: it passes, and is counted.
             None => {
                 self.counts.note(|report| report.not_recorded += 1);
-                None
+                (None, false)
             }
             Some(document) => {
                 let asked = doors::read(self.protocol, head, &body, &document)?;
-                Some(self.recording(head, &body, document, asked))
+                (Some(self.recording(head, &body, document, asked)), asked.stream)
             }
         };
-        let outgoing = self.target.outgoing(head, body)?;
+        let outgoing = self.target.outgoing(head, body, stream)?;
+        let outcome = if recording.is_some() {
+            Outcome::Recorded
+        } else {
+            Outcome::Live
+        };
+        observe::call(doors::interface(self.protocol, head.uri.path()), outcome);
         Ok(Decision::Forward(
             Box::new(outgoing),
             recording.map(|recording| Box::new(recording) as _),

@@ -17,7 +17,9 @@ use super::recording::scrubbed;
 use super::report::{Counts, Leftover};
 use crate::front::gateway::{Answer, Backend, Decision, Fault};
 use crate::json::{Json, Object, parse};
+use crate::observe::{self, Outcome, Reason};
 use crate::redact::Redactor;
+use crate::session::PlaybackBody;
 use crate::source::spycatcher::{Canonical, Interaction, Matcher, Miss, Order, Pointers, Took, diff};
 
 /// The backend of a replaying harness.
@@ -96,7 +98,9 @@ impl Replayer {
     }
 
     fn reply(&self, head: &Parts, body: &Bytes) -> Result<Decision, Fault> {
+        let interface = doors::interface(self.protocol, head.uri.path());
         let Some(document) = std::str::from_utf8(body).ok().and_then(|text| parse(text).ok()) else {
+            observe::call(interface, Outcome::Malformed);
             return Ok(Decision::Answer(answers::malformed_json()));
         };
         let asked = doors::read(self.protocol, head, body, &document)?;
@@ -108,6 +112,7 @@ impl Replayer {
                 Some(clean) if clean.text() != canonical.text() => {
                     let hash = clean.hash();
                     let took = self.take(&hash, asked.stream);
+                    tell(interface, &took);
                     return Ok(took.map_or_else(
                         |miss| self.mismatch(&miss, &hash, &clean),
                         |made| made.unwrap_or_else(Decision::Answer),
@@ -117,6 +122,7 @@ impl Replayer {
             },
             took => took,
         };
+        tell(interface, &took);
         Ok(match took {
             Ok(made) => made.unwrap_or_else(Decision::Answer),
             Err(miss) => self.mismatch(&miss, &hash, &canonical),
@@ -243,6 +249,25 @@ impl Replayer {
     }
 }
 
+/// Tells logs and metrics what came of a request.
+fn tell(interface: observe::Asked, took: &Took<Decision, Answer>) {
+    let outcome = match took {
+        Ok(Ok(_)) => Outcome::Matched,
+        Ok(Err(refusal)) if refusal.status == StatusCode::NOT_IMPLEMENTED => Outcome::Missed(Reason::Shape),
+        Ok(Err(_)) => Outcome::Failed,
+        Err(Miss::Expected(_)) => Outcome::Missed(Reason::OutOfOrder),
+        Err(Miss::Exhausted(_)) => Outcome::Missed(Reason::Exhausted),
+        Err(Miss::Unknown(_)) => Outcome::Missed(Reason::NoMatch),
+        Err(Miss::Used { .. }) => Outcome::Missed(Reason::Consumed),
+    };
+    observe::call(interface, outcome);
+    if let Ok(Ok(Decision::Play(playback))) = took
+        && let PlaybackBody::Pieces(pieces) = &playback.body
+    {
+        observe::stream(interface, pieces.len(), !playback.pace.is_immediate());
+    }
+}
+
 /// The hash without what is ignored; `None` where that is nothing.
 fn rehashed(
     request: &crate::source::spycatcher::Request,
@@ -285,7 +310,8 @@ impl Backend for Replayer {
     }
 
     fn admit(&self, head: &Parts) -> Result<(), Fault> {
-        doors::admit(self.protocol, head)
+        let path = head.uri.path();
+        doors::admit(self.protocol, head).map_err(|fault| doors::rejected(self.protocol, path, fault))
     }
 
     fn decide<'a>(
@@ -293,7 +319,8 @@ impl Backend for Replayer {
         head: &'a Parts,
         body: Bytes,
     ) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
-        let decision = self.reply(head, &body).unwrap_or_else(Decision::Refuse);
+        let refuse = |fault| Decision::Refuse(doors::rejected(self.protocol, head.uri.path(), fault));
+        let decision = self.reply(head, &body).unwrap_or_else(refuse);
         Box::pin(std::future::ready(decision))
     }
 

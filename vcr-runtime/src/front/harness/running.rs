@@ -19,6 +19,7 @@ use super::verify;
 use crate::cassette::{Journal, replace};
 use crate::config::{Environment, ProjectFile, Speed};
 use crate::front::gateway::{Backend, Server};
+use crate::observe;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::source::spycatcher::{Document, FORMAT_VERSION, Interaction, Pointers, Unreadable, decode};
@@ -81,6 +82,7 @@ impl RunningHarness {
     /// [`HarnessError::Io`] when what was recorded could not be saved.
     pub async fn shutdown(self) -> HarnessResult<HarnessReport> {
         let Self {
+            cassette_path,
             cassette_name,
             grace,
             server,
@@ -111,6 +113,13 @@ impl RunningHarness {
                 .await?
             }
         };
+        let (served, recorded) = (report.served, report.recorded);
+        observe::ended(
+            &cassette_path,
+            usize::try_from(served).unwrap_or(usize::MAX),
+            usize::try_from(recorded).unwrap_or(usize::MAX),
+            recorded > 0,
+        );
         Ok(HarnessReport { aborted, ..report })
     }
 }
@@ -128,7 +137,7 @@ impl fmt::Debug for RunningHarness {
 fn start(config: &HarnessConfig) -> HarnessResult<RunningHarness> {
     check(config)?;
     let target = match (&config.upstream, config.mode) {
-        (Some(upstream), Mode::Record) => Some(Target::of(upstream)?),
+        (Some(upstream), Mode::Record) => Some(Target::of(upstream, config.upstream_timeouts)?),
         (None, Mode::Record) => {
             return Err(HarnessError::config("`upstream` is required for record mode"));
         }

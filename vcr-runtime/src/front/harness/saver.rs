@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::cassette::{Journal, replace};
 use crate::error::Result;
+use crate::observe;
 use crate::source::spycatcher::Document;
 
 /// After a save that took a while the next one waits this many times as long, so that a long session does not spend its
@@ -61,6 +62,9 @@ fn run(path: &Path, mut document: Document, receiver: &Receiver<String>) -> Resu
         receiver.try_iter().for_each(|stored| document.push(&stored));
         let began = Instant::now();
         outcome = replace(path, path, &document.pieces().concat());
+        if let Err(error) = &outcome {
+            observe::unsaved(path, error.kind());
+        }
         dirty = rest(began.elapsed() * REST, &mut document, receiver);
     }
 }

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::config::{UpstreamConfig, UpstreamKind};
+use super::config::{UpstreamConfig, UpstreamKind, UpstreamTimeouts};
 use super::error::{HarnessError, HarnessResult};
-use crate::front::gateway::{Fault, Outgoing, is_hop_by_hop, split_base};
+use crate::front::gateway::{Fault, Limit, Outgoing, client_of, is_hop_by_hop, is_loopback, split_base};
 use crate::session::Upstream;
 
 /// Paths that OpenAI-like servers have below a base that names the version already.
@@ -23,12 +23,27 @@ pub(super) struct Target {
     kind: UpstreamKind,
     api_key_env: String,
     extra: Vec<(HeaderName, HeaderValue)>,
+    client: reqwest::Client,
+    timeouts: UpstreamTimeouts,
 }
 
 impl Target {
-    pub(super) fn of(config: &UpstreamConfig) -> HarnessResult<Self> {
+    pub(super) fn of(config: &UpstreamConfig, timeouts: UpstreamTimeouts) -> HarnessResult<Self> {
         let (base, query) = split_base(&config.base_url)
             .map_err(|error| HarnessError::config(format!("`upstream.base_url`: {error}")))?;
+        let limits = [
+            ("total", timeouts.total),
+            ("connect", timeouts.connect),
+            ("idle", timeouts.idle),
+        ];
+        if let Some((name, _)) = limits.iter().find(|(_, limit)| limit.is_zero()) {
+            return Err(HarnessError::config(format!(
+                "`upstream_timeouts.{name}` is 0, and must be above"
+            )));
+        }
+        let direct = http::Uri::try_from(&base).is_ok_and(|uri| uri.host().is_some_and(is_loopback));
+        let client = client_of(direct, timeouts.connect)
+            .map_err(|error| HarnessError::from(std::io::Error::other(error)))?;
         let mut extra = Vec::new();
         for (name, value) in &config.extra_headers {
             extra.extend(header(name, value)?);
@@ -42,6 +57,8 @@ impl Target {
             kind: config.kind,
             api_key_env: config.api_key_env.clone(),
             extra,
+            client,
+            timeouts,
         })
     }
 
@@ -49,13 +66,19 @@ impl Target {
         self.kind.id()
     }
 
-    /// The call as it leaves for the upstream.
+    /// The call as it leaves for the upstream; `stream` says whether it asks for one.
     ///
     /// # Errors
     /// The key is not there.
-    pub(super) fn outgoing(&self, head: &Parts, body: Bytes) -> Result<Outgoing, Fault> {
+    pub(super) fn outgoing(&self, head: &Parts, body: Bytes, stream: bool) -> Result<Outgoing, Fault> {
         let path = self.path(head.uri.path());
         let mut outgoing = Outgoing::new(Arc::clone(&self.upstream), head, path, body);
+        outgoing.client = Some(self.client.clone());
+        outgoing.limit = Some(if stream {
+            Limit::Idle(self.timeouts.idle)
+        } else {
+            Limit::Whole(self.timeouts.total)
+        });
         if let Some(query) = &self.query {
             let joint = if head.uri.query().is_some() { '&' } else { '?' };
             // The base's own pairs come first, as its author wrote them.
