@@ -56,3 +56,9 @@ thawed = { $changed ->
     [one] { $cassette } hat eine neue Aufnahme mit 1 geänderten Antwort
    *[other] { $cassette } hat eine neue Aufnahme mit { $changed } geänderten Antworten
 }
+
+exported = { $calls ->
+    [one] 1 Aufruf steht in { $files }; source = "{ $source }" gibt ihn wieder
+   *[other] { $calls } Aufrufe stehen in { $files }; source = "{ $source }" gibt sie wieder
+}
+left-out = nicht enthalten: { $what }

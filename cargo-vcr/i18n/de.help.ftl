@@ -29,6 +29,10 @@ help-freeze-frozen = Die Datei, etwa fixtures/answers.jsonl; eine vorhandene wir
 help-thaw = Geänderte eingefrorene Antworten als neue Aufnahme in ihre Kassette zurücknehmen
 help-thaw-frozen = Die Datei eingefrorener Antworten
 help-thaw-cassette = Die Kassette; sie hat die Anfragen
+help-export = Die neueste Aufnahme einer Kassette in einer Form anderer Programme schreiben
+help-export-session = Als Protokoll einer Agentensitzung, das source = "session:FILE" wiedergibt
+help-export-cassette = Die Kassette
+help-export-file = Die Datei, etwa fixtures/session.jsonl; eine vorhandene wird ersetzt
 help-probe = Eine Datei eingefrorener Antworten prüfen, ohne sie wiederzugeben, und ausgeben, was von ihr gesagt werden darf
 help-probe-frozen = Die Datei, dahinter Grenzen, die sie nicht überschreiten soll: fixtures/answers.jsonl?max_entries=100
 

@@ -56,3 +56,9 @@ thawed = { $changed ->
     [one] { $cassette } has a new take with 1 changed answer
    *[other] { $cassette } has a new take with { $changed } changed answers
 }
+
+exported = { $calls ->
+    [one] 1 call is in { $files }; it is replayed by source = "{ $source }"
+   *[other] { $calls } calls are in { $files }; they are replayed by source = "{ $source }"
+}
+left-out = left out: { $what }

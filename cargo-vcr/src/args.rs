@@ -65,6 +65,16 @@ pub(crate) enum Command {
         /// The cassette, which has the requests
         cassette: PathBuf,
     },
+    /// Write the latest take of a cassette in a form of another program
+    Export {
+        /// As the log of an agent session, which `source = "session:FILE"` replays
+        #[arg(long, required = true)]
+        session: bool,
+        /// The cassette
+        cassette: PathBuf,
+        /// The file to write, such as fixtures/session.jsonl; replaced where it exists
+        file: PathBuf,
+    },
     /// Check a file of frozen answers without replaying it, and print what may be told of it
     Probe {
         /// The file, with ceilings to lower behind it: fixtures/answers.jsonl?max_entries=100

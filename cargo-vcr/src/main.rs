@@ -1,6 +1,7 @@
 //! `cargo vcr`: recordings of language models, outside of `cargo test`.
 
 mod args;
+mod export;
 mod files;
 mod frozen;
 mod help;
@@ -44,6 +45,7 @@ async fn run(command: Command, words: &Words) -> ExitCode {
         Command::Verify { path } => files::verify(&path, words),
         Command::Freeze { cassette, frozen } => frozen::freeze(&cassette, &frozen, words),
         Command::Thaw { frozen, cassette } => frozen::thaw(&frozen, &cassette, words),
+        Command::Export { cassette, file, .. } => export::session(&cassette, &file, words),
         Command::Probe { frozen } => frozen::probe(&frozen, words),
     }
 }

@@ -33,6 +33,7 @@
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
 //! | [`summary`](fn@summary) | a cassette in a few lines |
 //! | [`freeze`], [`thaw`], [`probe_frozen`] | frozen answers: a file that answers instead of a cassette, by the hash of the request |
+//! | [`export_session`] | a cassette as the log of an agent session, which `source = "session:…"` replays |
 //! | `harness` | a server outside a test that records and replays (feature `harness`) |
 //!
 //! # Modes
@@ -93,7 +94,9 @@ pub use session::{
     ByteQuota, Cut, Failure, FailureCategory, PatternBreaker, Progress, Recovered, Report, StreamBreaker,
     TokenQuota, recover,
 };
-pub use source::{FrozenSnapshot, freeze, frozen_request_hash, probe_frozen, thaw};
+pub use source::{
+    FrozenSnapshot, SessionExport, export_session, freeze, frozen_request_hash, probe_frozen, thaw,
+};
 pub use vcr_macros::{test, vcr_test};
 pub use verify::{Difference, DifferenceKind, verify, verify_ignoring};
 

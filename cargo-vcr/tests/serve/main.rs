@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod bad_input;
+mod export;
 mod files;
 mod frozen;
 mod locale;

@@ -8,6 +8,7 @@
 )]
 
 mod round_trip;
+mod scripts;
 mod sizes;
 mod table;
 

@@ -21,4 +21,5 @@ pub(crate) use miss::count;
 pub(crate) use project::Project;
 pub(crate) use remedy::Remedy;
 pub(crate) use script::ScriptSource;
+pub use script::{SessionExport, export_session};
 pub(crate) use source::{Answer, Ask, Hang, How, Left, Leftovers, Manner, NotTaken, Source, Where};

@@ -22,8 +22,8 @@ pub(super) enum Ending {
     Never(Hang),
 }
 
-/// What answers a call. The times of the chunks are microseconds from the call's start.
-pub(super) fn call(chunks: impl IntoIterator<Item = (u64, Chunk)>, ending: Ending) -> Call {
+/// What answers a call of `protocol`. The times of the chunks are microseconds from the call's start.
+pub(super) fn call(chunks: impl IntoIterator<Item = (u64, Chunk)>, ending: Ending, protocol: &str) -> Call {
     let mut call = Call::default();
     let mut timeline = Timeline::new(0);
     let mut told = BTreeSet::new();
@@ -32,7 +32,7 @@ pub(super) fn call(chunks: impl IntoIterator<Item = (u64, Chunk)>, ending: Endin
         // Clocks are set back at times; a timeline only goes on.
         last = at_us.max(last);
         match chunk {
-            Chunk::Usage(tokens) => call.usage = Some(usage(tokens)),
+            Chunk::Usage(tokens) => call.usage = Some(usage(tokens, protocol)),
             Chunk::Finish(why) => {
                 timeline.push(last, finish(&why));
                 reason = Some(why);
@@ -175,7 +175,8 @@ fn whole(index: u32, block: Block) -> Event {
     }
 }
 
-fn usage(tokens: Tokens) -> Usage {
+/// The counts under the names that clients of the protocol read.
+fn usage(tokens: Tokens, protocol: &str) -> Usage {
     let cached = tokens
         .cache_read
         .unwrap_or(0)
@@ -183,6 +184,18 @@ fn usage(tokens: Tokens) -> Usage {
     let mut usage = Usage::new(tokens.input.saturating_add(cached), tokens.output);
     if let Some(total) = tokens.total {
         usage.total_tokens = total;
+    }
+    if protocol == "anthropic-messages" {
+        let counts = [
+            ("cache_creation_input_tokens", tokens.cache_write),
+            ("cache_read_input_tokens", tokens.cache_read),
+        ];
+        for (name, count) in counts {
+            if let Some(count) = count {
+                usage.details.push(name, count);
+            }
+        }
+        return usage;
     }
     let mut detail = |name: &str, member: &str, count: Option<u64>| {
         if let Some(count) = count {
@@ -203,7 +216,11 @@ mod tests {
 
     fn answer(chunks: &[&str], ending: Ending) -> Call {
         let read = |text: &&str| Chunk::read(&parse(text).unwrap()).unwrap();
-        call((0..).step_by(10).zip(chunks.iter().map(read)), ending)
+        call(
+            (0..).step_by(10).zip(chunks.iter().map(read)),
+            ending,
+            "openai-chat",
+        )
     }
 
     const ENDED: &str = r#"{"type":"finish","reason":{"kind":"error","failure":{"message":"slow down","code":"rate_limit","status":429,"providerRetryAfterMs":70}}}"#;

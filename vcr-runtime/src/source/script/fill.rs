@@ -12,6 +12,13 @@ const SESSION: &str = "{{session:";
 /// What a compiled pattern may take, in bytes.
 const MOST: usize = 1 << 20;
 
+/// The first placeholder in a text, as far as its name.
+pub(super) fn placeholder(text: &str) -> Option<&'static str> {
+    [FROM_REQUEST, SESSION]
+        .into_iter()
+        .find(|open| text.contains(open))
+}
+
 /// What the placeholders of one call stand for.
 pub(super) struct Live<'a> {
     messages: &'a [Json],
@@ -32,7 +39,7 @@ impl<'a> Live<'a> {
 
     /// Fills in one text.
     pub(super) fn text(&self, text: &mut String) -> Result<(), String> {
-        if !text.contains(FROM_REQUEST) && !text.contains(SESSION) {
+        if placeholder(text).is_none() {
             return Ok(());
         }
         let mut filled = String::with_capacity(text.len());

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::source::confined::{self, Unfit, Unreadable};
 
 /// What a file of a script may hold, in bytes.
-const MOST: usize = 64_000_000;
+pub(super) const MOST: usize = 64_000_000;
 
 /// The calls of one session, and how far this run is with them.
 #[derive(Debug)]

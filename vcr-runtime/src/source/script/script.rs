@@ -76,7 +76,7 @@ impl ScriptSource {
             Ending::Never(hang) => Some(hang.clone()),
             Ending::Said | Ending::Throws { .. } => None,
         };
-        let mut call = answer::call(self.paced(chunks), ending);
+        let mut call = answer::call(self.paced(chunks), ending, &request.protocol);
         if !request.stream() {
             fail_whole(&mut call);
         }
