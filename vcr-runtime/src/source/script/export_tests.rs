@@ -146,7 +146,7 @@ fn what_was_recorded_is_what_the_log_replays() {
     .as_object()
     .unwrap()
     .clone();
-    first.usage = Some(usage.clone());
+    first.usage = Some(usage);
     let unary = call(vec![Frame {
         finish_reason: Some("length".to_owned()),
         ..frame(0, "whole")
@@ -157,7 +157,7 @@ fn what_was_recorded_is_what_the_log_replays() {
     assert_eq!((exported.calls, exported.left_out.as_slice()), (3, &[][..]));
     assert_eq!(exported.source(), "session:log.jsonl");
     let path = root.path().join("sub/log.jsonl");
-    assert_eq!(exported.files, [path.clone()]);
+    assert_eq!(exported.files, std::slice::from_ref(&path));
     let again = derived(&path);
     for (recorded, replayed) in calls.iter().zip(&again) {
         assert_eq!(told(replayed), told(recorded));
