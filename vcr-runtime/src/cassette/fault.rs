@@ -162,6 +162,14 @@ pub(super) fn text<'a>(parser: &mut Parser<'a>) -> Read<Cow<'a, str>> {
     Ok(parser.text()?)
 }
 
+/// Appends the next string to `out`.
+pub(super) fn text_into(parser: &mut Parser<'_>, out: &mut String) -> Read<()> {
+    if parser.ahead() != Some(b'"') {
+        return Err(Fault::expected("a string", &parser.value()?));
+    }
+    Ok(parser.text_into(out)?)
+}
+
 pub(super) fn string(parser: &mut Parser<'_>) -> Read<String> {
     text(parser).map(Cow::into_owned)
 }
