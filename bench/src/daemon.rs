@@ -18,7 +18,7 @@ const CONNECTIONS: usize = 32;
 /// Requests of one round, and rounds of each side in turn.
 const ROUND: usize = 20_000;
 const ROUNDS: usize = 5;
-const MILLION: usize = 1_000_000;
+pub const MILLION: usize = 1_000_000;
 const PATH: &str = "/v1/chat/completions";
 
 fn body(control: &str) -> Bytes {
@@ -68,7 +68,7 @@ async fn load(addr: SocketAddr, body: &Bytes, requests: usize) -> Duration {
     start.elapsed() / u32::try_from(requests).unwrap()
 }
 
-fn resident_kib() -> u64 {
+pub fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());

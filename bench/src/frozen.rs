@@ -19,7 +19,9 @@ pub fn run() {
         std::fs::write(&path, lines(answer)).unwrap();
         if answer == 20 {
             // The more answers, the more there is to remember; and a second look would find the first one's memory.
-            memory(directory.path(), &path, what);
+            peak(&format!("memory for it, {what}"), &path, || {
+                black_box(probe_frozen(directory.path(), "frozen:answers.jsonl").unwrap());
+            });
         }
         measure(directory.path(), &path, what);
     }
@@ -63,24 +65,19 @@ fn measure(directory: &Path, path: &Path, what: &str) {
     row(&what, median(&mut ours), median(&mut floor), "<= 150 ms");
 }
 
-/// How far the process's memory rises over what it was, where the system can say.
-fn memory(directory: &Path, path: &Path, what: &str) {
+/// How far the process's memory rises over what it was when a file is loaded, where the system can say.
+pub fn peak(what: &str, path: &Path, load: impl FnOnce()) {
     // `5` starts the count of the most memory anew (proc(5)).
     if std::fs::write("/proc/self/clear_refs", "5").is_err() {
         return;
     }
     let before = most_kb();
-    black_box(probe_frozen(directory, "frozen:answers.jsonl").unwrap());
+    load();
     let size = std::fs::metadata(path).unwrap().len() / 1_000;
     let rise = most_kb().saturating_sub(before) * 1_024 / 1_000;
     #[expect(clippy::cast_precision_loss, reason = "kilobytes")]
     let ratio = rise as f64 / size as f64;
-    println!(
-        "{:<44} {:>9} kB {:>9} kB {ratio:>7.2}   < 3.0",
-        format!("memory for it, {what}"),
-        rise,
-        size
-    );
+    println!("{:<44} {:>9} kB {:>9} kB {ratio:>7.2}   < 3.0", what, rise, size);
 }
 
 fn most_kb() -> u64 {

@@ -10,6 +10,7 @@ use vcr_runtime::harness::config::{ListenAddr, MatchMode};
 use vcr_runtime::harness::{HarnessConfig, RunningHarness, start_harness};
 
 use crate::bare::{bare, serve, unary_body};
+use crate::daemon::{MILLION, resident_kib};
 use crate::gateway::{ask, connect};
 use crate::table::{median, prose, row};
 
@@ -68,8 +69,8 @@ async fn answers(directory: &Path) {
     let floor_addr = serve(bare);
     let (mut ours, mut floor) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        ours.push(round(harness.addr).await);
-        floor.push(round(floor_addr).await);
+        ours.push(round(harness.addr, calls()).await);
+        floor.push(round(floor_addr, calls()).await);
     }
     row(
         "harness replay, unary 1 KB, 32 connections",
@@ -80,9 +81,30 @@ async fn answers(directory: &Path) {
     harness.shutdown().await.unwrap();
 }
 
-/// Every connection makes its calls one after the other; the time of all by their number.
-async fn round(addr: SocketAddr) -> Duration {
-    let calls = calls();
+/// Not part of a run without arguments: it takes a minute or so.
+pub fn memory() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    runtime.block_on(async {
+        write(
+            directory.path(),
+            &[interaction(&request(0, false), &unary_body(), ",")],
+        );
+        let harness = start(directory.path()).await;
+        round(harness.addr, MILLION / 10 / CONNECTIONS).await;
+        let before = resident_kib();
+        round(harness.addr, MILLION / CONNECTIONS).await;
+        let after = resident_kib();
+        println!("harness, {MILLION} requests: {before} KiB before, {after} KiB after   budget: + 1024 KiB");
+        harness.shutdown().await.unwrap();
+    });
+}
+
+/// Every connection makes so many calls one after the other; the time of all by their number.
+async fn round(addr: SocketAddr, calls: usize) -> Duration {
     let mut connections = Vec::new();
     for _ in 0..CONNECTIONS {
         connections.push(connect(addr).await);

@@ -1,8 +1,8 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml [ROW…]`: each budget of the project beside its floor.
 //!
 //! Machines are shared and noisy, so every row measures its floor in the same run and alternates with it; what counts is
-//! the ratio of the medians. Rows: live, unary, stream, open, frozen, gateway, record, daemon, harness.
-//! Without arguments all of them run. `daemon-memory` sends a million requests, and runs by name alone.
+//! the ratio of the medians. Rows: live, unary, stream, open, frozen, session, gateway, record, daemon, harness.
+//! Without arguments all of them run. `daemon-memory` and `harness-memory` send a million requests, and run by name alone.
 
 mod bare;
 mod daemon;
@@ -13,6 +13,7 @@ mod inprocess;
 mod live;
 mod open;
 mod record;
+mod session;
 mod table;
 
 fn main() {
@@ -34,6 +35,9 @@ fn main() {
     if wants("frozen") {
         frozen::run();
     }
+    if wants("session") {
+        session::run();
+    }
     if wants("gateway") {
         gateway::replay();
     }
@@ -48,5 +52,8 @@ fn main() {
     }
     if wanted.iter().any(|name| name == "daemon-memory") {
         daemon::memory();
+    }
+    if wanted.iter().any(|name| name == "harness-memory") {
+        harness::memory();
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 use vcr_runtime::harness::config::{CassetteFormat, ListenAddr, MatchMode, Mode, UpstreamConfig};
-use vcr_runtime::harness::{HarnessConfig, RunningHarness, start_harness};
+use vcr_runtime::harness::{HarnessConfig, HarnessError, RunningHarness, start_harness};
 use vcr_tests::{Reply, Upstream, http};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -91,6 +91,19 @@ async fn refuses(directory: &Path) {
     down.shutdown().await.unwrap();
 }
 
+/// A recording that cannot be saved: its caller is answered all the same, and whoever stops the harness is told.
+async fn does_not_save(directory: &Path, upstream: &Upstream) {
+    let gone = directory.join("gone");
+    let harness = start_harness(config(&gone, "canary-gone", Mode::Record, &upstream.v1()));
+    let harness = harness.await.unwrap();
+    // A directory in the place of the file cannot be replaced by one.
+    std::fs::remove_file(&harness.cassette_path).unwrap();
+    std::fs::create_dir(&harness.cassette_path).unwrap();
+    assert_eq!(send(&harness, "POST", CHAT, &chat("canary", false)).await, 200);
+    let error = harness.shutdown().await.unwrap_err();
+    assert!(matches!(error, HarnessError::Io { .. }), "{error:?}");
+}
+
 /// Puts the unary answer of the cassette behind a request that asks for a stream, and one whose status is none.
 fn mend(cassette: &Path) {
     let mut document: Value = serde_json::from_slice(&std::fs::read(cassette).unwrap()).unwrap();
@@ -169,13 +182,14 @@ async fn outcomes_are_told_and_nothing_of_what_was_said() {
     recorded(directory.path(), "strict", CassetteFormat::Spycatcher, &upstream).await;
     recorded(directory.path(), "own", CassetteFormat::Vcr, &upstream).await;
     refuses(directory.path()).await;
+    does_not_save(directory.path(), &upstream).await;
     replays(directory.path()).await;
 
     let told = metrics.render();
     let chat = "protocol=\"openai-chat\",route=\"/chat/completions\"";
     let plain = "protocol=\"http\",route=\"other\"";
     for line in [
-        format!("vcr_record_requests_total{{{chat}}} 5"),
+        format!("vcr_record_requests_total{{{chat}}} 6"),
         format!("vcr_live_requests_total{{{chat}}} 1"),
         format!("vcr_replay_requests_total{{{chat},outcome=\"matched\"}} 4"),
         format!("vcr_replay_requests_total{{{chat},outcome=\"mismatch\"}} 4"),
@@ -191,6 +205,7 @@ async fn outcomes_are_told_and_nothing_of_what_was_said() {
         format!("vcr_replay_stream_responses_total{{{chat}}} 1"),
         format!("vcr_replay_stream_delivery_total{{{chat},delivery=\"eager\"}} 1"),
         format!("vcr_replay_stream_events_count{{{chat}}} 1"),
+        "vcr_record_commit_failures_total 1".to_owned(),
         "vcr_upstream_failures_total{fault=\"connect\"} 2".to_owned(),
     ] {
         assert!(told.contains(&line), "{line} is missing in\n{told}");
@@ -206,12 +221,13 @@ async fn outcomes_are_told_and_nothing_of_what_was_said() {
         "the request is no JSON",
         "refused",
         "the upstream failed",
+        "not saved",
         "ended",
     ] {
         assert!(log.contains(event), "{event} is missing in\n{log}");
     }
-    // The name of a cassette may be told, and one has the word in it.
-    let log = log.replace("canary-down", "");
+    // The names of cassettes may be told, and some have the word in them.
+    let log = log.replace("canary-down", "").replace("canary-gone", "");
     for text in [told, log] {
         assert!(!text.contains("canary") && !text.contains("api_key"), "{text}");
     }

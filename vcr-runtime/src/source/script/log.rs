@@ -100,20 +100,21 @@ struct Members<'a> {
     seq0: Option<&'a str>,
     time0: Option<&'a str>,
     data: Option<&'a str>,
+    /// The data, where it was known in time that they are needed.
+    read: Option<Json>,
     sources: Option<&'a str>,
     other: Option<String>,
 }
 
 /// A line behind the header. What is wrong is told as a predicate of the line.
 pub(super) fn row(line: &str) -> Result<(Form, Row), String> {
-    let mut parser = Parser::new(line, STRICT);
-    parser.skip().and_then(|_| parser.end()).map_err(unreadable)?;
-    let members = members(line)?;
-    let kind = members.kind.as_deref().ok_or("has no text `type`")?;
+    let mut members = members(line)?;
+    let kind = members.kind.take();
+    let kind = kind.as_deref().ok_or("has no text `type`")?;
     if let Some(sources) = members.sources {
         source_seqs(&document(sources)?)?;
     }
-    let packed = matches!(kind, "text-chunks" | "reasoning-chunks" | "tool-call-chunks");
+    let packed = is_packed(kind);
     let (names, seq, time) = match packed {
         true => (["seq0", "time0"], members.seq0, members.time0),
         false => (["seq", "time"], members.seq, members.time),
@@ -133,7 +134,11 @@ pub(super) fn row(line: &str) -> Result<(Form, Row), String> {
     };
     number(names[0], seq)?;
     let time = number(names[1], time)?;
-    let data = || document(members.data.ok_or("has no `data`")?);
+    let read = members.read.take();
+    let data = || match read {
+        Some(data) => Ok(data),
+        None => document(members.data.ok_or("has no `data`")?),
+    };
     let row = match kind {
         "assistant/chunk" => chunk(&data()?, time)?,
         "compaction/summary" => Row::Summary(summary(&data()?, time)?),
@@ -148,7 +153,7 @@ pub(super) fn row(line: &str) -> Result<(Form, Row), String> {
                     shown(extra)
                 ));
             }
-            packed_chunks(kind, &data()?, time)?
+            packed_chunks(kind, data()?, time)?
         }
         _ => Row::Other,
     };
@@ -168,12 +173,15 @@ pub(super) fn document(text: &str) -> Result<Json, String> {
 }
 
 fn members(line: &str) -> Result<Members<'_>, String> {
+    let mut parser = Parser::new(line, STRICT);
     if !line.trim_start().starts_with('{') {
+        parser.skip().and_then(|_| parser.end()).map_err(unreadable)?;
         return Err("is no object".to_owned());
     }
     let mut found = Members::default();
-    let mut parser = Parser::new(line, Limits::default());
+    let mut names = Vec::with_capacity(4);
     let walked = parser.members(|parser, name| {
+        names.push(name.clone());
         let place = match name.as_ref() {
             "type" => {
                 found.kind = parser.value()?.as_str().map(str::to_owned);
@@ -183,6 +191,10 @@ fn members(line: &str) -> Result<Members<'_>, String> {
             "time" => &mut found.time,
             "seq0" => &mut found.seq0,
             "time0" => &mut found.time0,
+            "data" if found.kind.as_deref().is_some_and(tells) => {
+                found.read = Some(parser.value()?);
+                return Ok(());
+            }
             "data" => &mut found.data,
             "sourceEventSeqs" => &mut found.sources,
             _ => {
@@ -194,8 +206,25 @@ fn members(line: &str) -> Result<Members<'_>, String> {
         *place = Some(parser.skip()?);
         Ok(())
     });
-    walked.map_err(unreadable)?;
+    let unique = |()| {
+        names.sort_unstable();
+        match names.windows(2).any(|pair| pair[0] == pair[1]) {
+            true => Err(parser.error("the object names this key twice")),
+            false => Ok(()),
+        }
+    };
+    walked.and_then(unique).map_err(unreadable)?;
+    parser.end().map_err(unreadable)?;
     Ok(found)
+}
+
+/// Whether the data of such a line are part of a script.
+fn tells(kind: &str) -> bool {
+    matches!(kind, "assistant/chunk" | "compaction/summary") || is_packed(kind)
+}
+
+fn is_packed(kind: &str) -> bool {
+    matches!(kind, "text-chunks" | "reasoning-chunks" | "tool-call-chunks")
 }
 
 /// Numbers, or pairs of a first and a last one. With a pair among them they grow.
@@ -238,61 +267,69 @@ fn chunk(data: &Json, time: u64) -> Result<Row, String> {
     Ok(Row::Chunks(step(&fields).map_err(within)?, vec![(time, chunk)]))
 }
 
-fn packed_chunks(kind: &str, data: &Json, time: u64) -> Result<Row, String> {
-    let read = || {
-        let fields = Fields::of(data)?;
-        let texts = match kind {
-            "tool-call-chunks" => {
-                fields.only(&["turn", "step", "index", "id", "name", "dt", "args"])?;
-                "args"
-            }
-            _ => {
-                fields.only(&["turn", "step", "index", "dt", "texts"])?;
-                "texts"
-            }
-        };
-        let (texts, gaps) = (fields.list(texts)?, fields.list("dt")?);
+/// Takes the data apart: their texts are most of a log.
+fn packed_chunks(kind: &str, mut data: Json, time: u64) -> Result<Row, String> {
+    let mut read = || {
+        let fields = Fields::of(&data)?;
+        let is_tool = kind == "tool-call-chunks";
+        let member = if is_tool { "args" } else { "texts" };
+        fields.only(match is_tool {
+            true => &["turn", "step", "index", "id", "name", "dt", "args"],
+            false => &["turn", "step", "index", "dt", "texts"],
+        })?;
+        let (texts, gaps) = (fields.list(member)?, fields.list("dt")?);
         if texts.is_empty() || gaps.len() != texts.len() - 1 {
             return Err("packs no chunk, or has not one `dt` less than chunks".to_owned());
         }
         let index: u32 = fields.whole("index")?;
-        let (id, name) = match kind {
-            "tool-call-chunks" => (fields.text("id")?, fields.maybe_text("name")?),
-            _ => ("", None),
+        let (id, name) = match is_tool {
+            true => (
+                fields.text("id")?.to_owned(),
+                fields.maybe_text("name")?.map(str::to_owned),
+            ),
+            false => (String::new(), None),
         };
-        let mut times = vec![time];
+        let step = step(&fields)?;
+        let mut times = Vec::with_capacity(texts.len());
+        times.push(time);
         for gap in gaps {
             let last = times.last().copied().unwrap_or(time);
             times.push(later(last, gap).ok_or("has a `dt` that is no whole number in its range")?);
         }
+        let texts = data.as_object_mut().and_then(|object| object.remove(member));
+        let Some(Json::Array(texts)) = texts else {
+            return Err("packs no chunk".to_owned());
+        };
         let mut chunks = Vec::with_capacity(texts.len());
         for (time, text) in times.into_iter().zip(texts) {
-            let text = text.as_str().ok_or("packs a chunk that is no text")?.to_owned();
+            let Json::String(text) = text else {
+                return Err("packs a chunk that is no text".to_owned());
+            };
             let chunk = match kind {
                 "text-chunks" => Chunk::Text { index, text },
                 "reasoning-chunks" => Chunk::Reasoning { index, text },
                 _ => Chunk::Tool {
                     index,
-                    id: id.to_owned(),
-                    name: name.map(str::to_owned),
+                    id: id.clone(),
+                    name: name.clone(),
                     arguments: text,
                 },
             };
             chunks.push((time, chunk));
         }
-        Ok(Row::Chunks(step(&fields)?, chunks))
+        Ok(Row::Chunks(step, chunks))
     };
     read().map_err(|problem: String| format!("has `data` that {problem}"))
 }
 
 /// A time and how much later it gets; clocks are set back at times.
 fn later(time: u64, gap: &Json) -> Option<u64> {
-    match gap.as_f64() {
-        Some(gap) if gap < 0.0 && gap.fract() == 0.0 && gap >= -(SAFE as f64) => {
-            Some(time.saturating_sub(gap.abs() as u64))
-        }
-        _ => whole(gap).map(|gap| time.saturating_add(gap)),
+    if let Some(gap) = whole(gap) {
+        return Some(time.saturating_add(gap));
     }
+    let back = gap.as_f64()?;
+    let is_whole = back < 0.0 && back.fract() == 0.0 && back >= -(SAFE as f64);
+    is_whole.then(|| time.saturating_sub(back.abs() as u64))
 }
 
 /// What the model said when it was asked for a summary, as the stream that it would have been.
