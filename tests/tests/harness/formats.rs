@@ -1,11 +1,11 @@
-//! The harness with a cassette of this library.
+//! The harness with a cassette of this library, and with settings of a project.
 
 use serde_json::json;
 use vcr_runtime::harness::config::{CassetteFormat, MatchMode, Mode};
 use vcr_runtime::harness::{HarnessConfig, HarnessError};
 use vcr_tests::{Reply, Upstream};
 
-use super::support::{CHAT, Place, ask, ask_stream, error, post, send, start};
+use super::support::{CHAT, Place, ask, ask_stream, error, interaction, post, send, start, whole};
 
 fn own(config: HarnessConfig) -> HarnessConfig {
     HarnessConfig {
@@ -57,4 +57,28 @@ async fn a_readable_cassette_is_recorded_and_replayed() {
     let report = harness.shutdown().await.unwrap();
     assert_eq!((report.served, report.mismatches), (2, 1), "{report:?}");
     assert_eq!(report.leftovers.len(), 1, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_project_says_in_vcr_toml_how_its_harness_works() {
+    let place = Place::new();
+    let answer = |text: &str| whole(200, &json!([]), text);
+    place.write(&[
+        interaction(&ask("a"), answer("first")),
+        interaction(&ask("b"), answer("second")),
+    ]);
+    let settings = "[harness]\nlisten = \"127.0.0.1:8787\"\nmatch_mode = \"keyed\"\ncassette_dir = \".\"\ncassette_name = \"smoke_001\"\n";
+    std::fs::write(place.0.path().join("vcr.toml"), settings).unwrap();
+    let config = HarnessConfig::layered(place.0.path(), &[("listen", "127.0.0.1:0")]).unwrap();
+    let harness = start(config).await;
+    // Not in the order in which they were recorded.
+    for (asked, answered) in [("b", "second"), ("a", "first")] {
+        assert_eq!(post(&harness, &ask(asked)).await.text().await, answered);
+    }
+    harness.shutdown().await.unwrap();
+    let error = HarnessConfig::layered(place.0.path(), &[("matchmode", "keyed")]).unwrap_err();
+    assert!(
+        error.to_string().contains("did you mean `match_mode`?"),
+        "{error}"
+    );
 }

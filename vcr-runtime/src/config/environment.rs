@@ -11,6 +11,9 @@ use super::nearest::hint;
 /// `VCR_*` names that other parts of the product define; they are known, but no settings.
 const OTHER_NAMES: [&str; 3] = ["VCR_LOCALE", "VCR_REAL_TRAFFIC", "VCR_REQUIRE_NEXTEST"];
 
+/// How the variables of a harness's settings begin.
+pub(crate) const HARNESS: &str = "VCR_HARNESS_";
+
 static SNAPSHOT: OnceCell<Environment> = OnceCell::new();
 
 /// Runs before `main`, hence before any test can change a variable. Nothing here prints or panics: standard output is
@@ -118,7 +121,9 @@ impl Environment {
         let known = || layer::variables().chain(OTHER_NAMES);
         self.variables
             .keys()
-            .filter(|name| name.starts_with("VCR_") && !known().any(|other| other == *name))
+            // The harness looks after its own.
+            .filter(|name| name.starts_with("VCR_") && !name.starts_with(HARNESS))
+            .filter(|name| !known().any(|other| other == *name))
             .map(|name| format!("the variable `{name}` is not known{}", hint(name, known())))
             .collect()
     }

@@ -15,7 +15,7 @@ use super::{Environment, Mode, ServeSettings, Settings};
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "vcr.toml";
-const TABLES: [&str; 4] = ["providers", "redact", "serve", "upstreams"];
+const TABLES: [&str; 5] = ["harness", "providers", "redact", "serve", "upstreams"];
 
 /// `vcr.toml` beside Cargo.toml: what a project sets once.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,18 @@ pub(crate) struct ProjectFile {
     pub(crate) upstreams: BTreeMap<String, String>,
     /// Providers of the project's own, by name.
     pub(crate) providers: BTreeMap<String, ProviderTable>,
+    /// The settings of a harness, which understands them itself.
+    #[cfg_attr(not(feature = "harness"), allow(dead_code, reason = "the harness alone asks"))]
+    pub(crate) harness: Vec<Written>,
+}
+
+/// A setting as it is written: one text, or the items of a list.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "harness"), allow(dead_code, reason = "the harness alone asks"))]
+pub(crate) struct Written {
+    pub(crate) name: String,
+    pub(crate) texts: Vec<String>,
+    pub(crate) line: usize,
 }
 
 /// What a project adds to the built-in redaction, and what it takes back.
@@ -91,6 +103,11 @@ impl ProjectFile {
                 "serve" => {
                     for (name, value) in reader.table("serve", value)? {
                         reader.setting("serve", name, value, &mut file.layer)?;
+                    }
+                }
+                "harness" => {
+                    for (name, value) in reader.table("harness", value)? {
+                        file.harness.push(reader.written(name, value)?);
                     }
                 }
                 _ => reader.setting("", name, value, &mut file.layer)?,
@@ -182,21 +199,36 @@ impl Reader<'_> {
             }
             return Ok(());
         }
-        let text = match value.get_ref() {
-            DeValue::String(text) => text.as_ref().to_owned(),
-            DeValue::Integer(number) => number.to_string(),
-            DeValue::Float(number) => number.to_string(),
-            DeValue::Boolean(value) => value.to_string(),
-            _ => {
-                return Err(self.error(
-                    value.span(),
-                    format_args!("`{word}` must be a text, a number or a boolean"),
-                    format!("write `{word} = \"…\"`"),
-                ));
-            }
-        };
+        let text = self.scalar(word, value)?;
         layer.add_from_file(key, full, text, line);
         Ok(())
+    }
+
+    fn scalar(&self, word: &str, value: &Value<'_>) -> Result<String> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.as_ref().to_owned()),
+            DeValue::Integer(number) => Ok(number.to_string()),
+            DeValue::Float(number) => Ok(number.to_string()),
+            DeValue::Boolean(value) => Ok(value.to_string()),
+            _ => Err(self.error(
+                value.span(),
+                format_args!("`{word}` must be a text, a number or a boolean"),
+                format!("write `{word} = \"…\"`"),
+            )),
+        }
+    }
+
+    fn written(&self, name: &Spanned<DeString<'_>>, value: &Value<'_>) -> Result<Written> {
+        let word = name.get_ref().as_ref();
+        let texts = match value.get_ref() {
+            DeValue::Array(_) => self.texts(word, value)?,
+            _ => vec![self.scalar(word, value)?],
+        };
+        Ok(Written {
+            name: word.to_owned(),
+            texts,
+            line: self.position(&name.span()).0,
+        })
     }
 
     pub(super) fn texts(&self, name: &str, value: &Value<'_>) -> Result<Vec<String>> {

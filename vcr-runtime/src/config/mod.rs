@@ -13,6 +13,10 @@ mod source_name;
 mod values;
 
 pub(crate) use environment::Environment;
+#[cfg(feature = "harness")]
+pub(crate) use environment::HARNESS;
+#[cfg(feature = "harness")]
+pub(crate) use file::Written;
 pub(crate) use file::{ProjectFile, RedactRules};
 pub(crate) use jitter::Jitter;
 pub(crate) use layer::{Key, Layer};

@@ -6,6 +6,7 @@ mod doors;
 mod error;
 #[cfg(feature = "localize")]
 mod i18n;
+mod layered;
 mod locale;
 mod own;
 mod play;
