@@ -228,6 +228,47 @@ async fn a_hang_waits_for_its_caller_to_leave() {
     vcr.finish().await.unwrap();
 }
 
+/// A hang whose ready file is a directory, so that it cannot be made although its own directory is there.
+fn never_ready() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let taken = directory.path().join("taken");
+    std::fs::create_dir(&taken).unwrap();
+    let entries = json!([{"kind": "hang", "readyFile": taken}]);
+    std::fs::write(directory.path().join("o.json"), entries.to_string()).unwrap();
+    directory
+}
+
+/// The test fails by the ready file, whatever the program made of it.
+async fn fails_by_its_ready_file(vcr: Vcr) {
+    let error = vcr.finish().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(
+        error.message().starts_with("failed to make the ready file "),
+        "{error}"
+    );
+    assert!(
+        error.path().is_some_and(|path| path.ends_with("taken")),
+        "{error}"
+    );
+    assert!(!error.advice().is_empty());
+}
+
+#[tokio::test]
+async fn a_ready_file_that_cannot_be_made_fails_the_call_and_the_test() {
+    let directory = never_ready();
+    let request = || Request::new("m").user("x");
+    let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
+    let whole = vcr.client(went_live).completion(request()).await;
+    assert!(whole.unwrap_err().to_string().contains("the ready file"));
+    fails_by_its_ready_file(vcr).await;
+    let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
+    let mut stream = vcr.client(went_live).completion_stream(request()).await.unwrap();
+    assert_eq!(stream.next().await.unwrap().unwrap().chunk, "partial");
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("the ready file"), "{error}");
+    fails_by_its_ready_file(vcr).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_pace_is_kept_at_full_speed() {
     let directory = recorded();
@@ -360,6 +401,23 @@ mod gateway {
             "{text}"
         );
         vcr.finish().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_ready_file_that_cannot_be_made_is_told_and_fails_the_test() {
+        let directory = never_ready();
+        let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
+        let whole = post(&vcr, "a", false).send().await.unwrap();
+        assert_eq!(whole.status().as_u16(), 409);
+        let text = whole.text().await.unwrap();
+        assert!(text.contains("failed to make the ready file"), "{text}");
+        fails_by_its_ready_file(vcr).await;
+        let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
+        let streamed = post(&vcr, "a", true).send().await.unwrap();
+        assert_eq!(streamed.status().as_u16(), 200);
+        // The head has left, so all that remains is to break off.
+        assert!(streamed.text().await.is_err());
+        fails_by_its_ready_file(vcr).await;
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exchange::{Pace, Pieces, Playback, PlaybackBody};
+use super::exchange::{Hanging, Pace, Pieces, Playback, PlaybackBody};
 use super::failure::status_of;
 use super::rendered;
 use crate::config::{Chaos, Jitter, Settings, Speed};
@@ -11,7 +11,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody, TRANSPORT};
 use crate::protocol::{Answer, Delivery, Wire, in_array, is_streamed, recorded_delivery};
-use crate::source::Manner;
 
 /// A call taken from a cassette, and how to deliver it.
 #[derive(Clone, Debug)]
@@ -19,7 +18,9 @@ pub(crate) struct Played {
     pub(crate) call: Arc<Call>,
     /// Its number in the take; chaos draws differ by call and not by the order of calls.
     pub(crate) index: usize,
-    pub(crate) manner: Manner,
+    /// Its times are waited for as they stand, whatever the speed.
+    pub(crate) timed: bool,
+    pub(crate) hang: Option<Hanging>,
     pub(crate) settings: Arc<Settings>,
     /// `vcr-` and eight digits of the take's id, for answers that have no id of their own.
     pub(crate) id: String,
@@ -48,7 +49,7 @@ impl Asked {
 impl Played {
     /// The pace of the answer, counted from now. `steps` is how many chaos draws may be needed.
     pub(crate) fn pace(&self, steps: usize) -> Pace {
-        let factor = match self.manner.timed {
+        let factor = match self.timed {
             true => 1.0,
             false => self.settings.speed.time_factor(),
         };
@@ -123,7 +124,7 @@ impl Played {
         Playback {
             head,
             abort: breaks_off(call),
-            hang: self.manner.hang.clone(),
+            hang: self.hang.clone(),
             end: total,
             pace: self.pace(steps),
             body,
@@ -335,7 +336,8 @@ mod tests {
             let played = Played {
                 call: Arc::new(call.clone()),
                 index: 0,
-                manner: Manner::default(),
+                timed: false,
+                hang: None,
                 settings: Arc::new(settings),
                 id: String::new(),
             };

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
+use super::exchange::Hanging;
 use super::ledger::Ledger;
 use super::names::{auto, pin, played};
 use super::play::{Played, check_shape};
@@ -51,7 +52,7 @@ pub(crate) struct Session {
     shelf: Shelf,
     /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
     own: OnceLock<Arc<Tape>>,
-    ledger: Mutex<Ledger>,
+    ledger: Arc<Mutex<Ledger>>,
     ended: AtomicBool,
     /// What a front keeps for the session's life, such as a server. The session itself knows no front.
     pub(crate) front: OnceCell<Box<dyn Any + Send + Sync>>,
@@ -113,7 +114,7 @@ impl Session {
         session.default_mode = opening.default_mode;
         session.start_paused = opening.start_paused;
         session.breaker = Mutex::new(opening.breaker);
-        session.ledger = Mutex::new(ledger);
+        session.ledger = Arc::new(Mutex::new(ledger));
         Ok(session)
     }
 
@@ -135,7 +136,7 @@ impl Session {
             breaker: Mutex::default(),
             shelf: Shelf::default(),
             own: OnceLock::new(),
-            ledger: Mutex::default(),
+            ledger: Arc::default(),
             ended: AtomicBool::new(false),
             front: OnceCell::new(),
         }
@@ -183,14 +184,16 @@ impl Session {
     }
 
     /// Decides about one call. `wire` is the protocol in which the caller will read the answer; `control` holds the
-    /// call's own `vcr…` members. Every error is in the ledger already.
+    /// call's own `vcr…` members, and `key` is that of the agent that it belongs to by the way that it came. Every error is
+    /// in the ledger already.
     pub(crate) fn begin(
         &self,
         request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         control: &Object,
+        key: Option<&str>,
     ) -> Result<Turn> {
-        self.begin_with(request, wire, self.settings_of(control))
+        self.begin_with(request, wire, self.settings_of(control), key)
     }
 
     /// The same with the call's settings, where they could be read.
@@ -199,6 +202,7 @@ impl Session {
         mut request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: Result<Arc<Settings>>,
+        key: Option<&str>,
     ) -> Result<Turn> {
         if self.ended.load(Ordering::Acquire) {
             self.ledger().late += 1;
@@ -212,7 +216,7 @@ impl Session {
             return Ok(Turn::Live);
         }
         self.around.redactor.request(&mut request);
-        let turn = self.turn(&request, wire, &settings);
+        let turn = self.turn(&request, wire, &settings, key);
         let outcome = match &turn {
             Ok(Turn::Live) => Outcome::Live,
             Ok(Turn::Record(_)) => Outcome::Recorded,
@@ -235,6 +239,7 @@ impl Session {
         request: &CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: &Arc<Settings>,
+        key: Option<&str>,
     ) -> std::result::Result<Turn, (Error, Option<Reason>)> {
         let tape = self
             .tape(settings, Some(request))
@@ -249,6 +254,7 @@ impl Session {
             matching,
             repeat: settings.repeat,
             session: settings.session.as_deref(),
+            scope: key,
         };
         match tape.find(request, how, settings.speed.time_factor(), &servable) {
             Ok(Found::Play(Answer { index, call, manner })) => {
@@ -263,7 +269,11 @@ impl Session {
                 Ok(Turn::Replay(Played {
                     call,
                     index,
-                    manner,
+                    timed: manner.timed,
+                    hang: manner.hang.map(|hang| Hanging {
+                        hang,
+                        ledger: Arc::clone(&self.ledger),
+                    }),
                     settings: Arc::clone(settings),
                     id,
                 }))

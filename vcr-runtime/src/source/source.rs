@@ -52,8 +52,10 @@ pub(crate) struct How<'a> {
     pub(crate) matching: Matching,
     /// Whether the last of equal answers is given again when all have been used.
     pub(crate) repeat: bool,
-    /// The key of the live session that asks, where the call has one.
+    /// The key of the live session that asks, where the call itself says it.
     pub(crate) session: Option<&'a str>,
+    /// The same by the handle, the scope or the address that the call came through; what the call says counts more.
+    pub(crate) scope: Option<&'a str>,
 }
 
 /// What a source hands out.
@@ -113,13 +115,15 @@ pub(crate) enum NotTaken {
     Late,
     /// The answer in turn cannot serve this request; it was not taken.
     Refused(Error),
+    /// The first request of a live session, of that hash, may belong to any of these scripts.
+    Unclear { scripts: Vec<usize>, hash: String },
 }
 
 impl NotTaken {
     /// The same for metrics; a call that came too late is no miss.
     pub(crate) const fn reason(&self) -> Option<Reason> {
         Some(match self {
-            Self::Unknown => Reason::NoMatch,
+            Self::Unknown | Self::Unclear { .. } => Reason::NoMatch,
             Self::Exhausted { .. } => Reason::Consumed,
             Self::Over => Reason::Exhausted,
             Self::Early { .. } => Reason::OutOfOrder,

@@ -252,6 +252,14 @@ fn a_header_is_a_session_of_a_known_version() {
             "{\"type\":\"session\",\"createdAt\":-1}",
             "the session script s.jsonl line 1 has a `createdAt` that is no whole number in its range",
         ),
+        (
+            "{\"type\":\"session\",\"parentSession\":1}",
+            "the session script s.jsonl line 1 has a `parentSession` that is no text",
+        ),
+        (
+            "{\"type\":\"session\",\"firstRequestHash\":\"sha256:0\"}",
+            "the session script s.jsonl line 1 has a `firstRequestHash` that is no `sha256:` with 64 digits in lower case",
+        ),
     ] {
         let error = Log::read(text.to_owned(), false)
             .unwrap_err()

@@ -141,7 +141,8 @@ fn session(text: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok().filter(|_| plain)?, behind))
 }
 
-fn leaves<'a>(value: &'a Json, texts: &mut Vec<&'a str>) {
+/// Every text of a document, in order.
+pub(super) fn leaves<'a>(value: &'a Json, texts: &mut Vec<&'a str>) {
     match value {
         Json::String(text) => texts.push(text),
         Json::Array(items) => items.iter().for_each(|item| leaves(item, texts)),

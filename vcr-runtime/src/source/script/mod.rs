@@ -1,6 +1,7 @@
 //! Session scripts: the log of a recorded agent session and those of its children, an entry a call.
 
 mod answer;
+mod binding;
 mod chunk;
 mod derive;
 mod fault;

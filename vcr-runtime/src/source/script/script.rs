@@ -1,11 +1,11 @@
 //! A session script as a source: one run's cursors, a script a session.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::{self, Ending};
+use super::binding::{announce, seat};
 use super::chunk::{Chunk, Timed};
 use super::fill::Live;
 use super::load::{Script, load};
@@ -25,8 +25,6 @@ pub(crate) struct ScriptSource {
     id: String,
     /// The primary first, then the children in the order in which they were created.
     pub(super) scripts: Vec<Script>,
-    /// Which script each live session has, by its key; calls without one are a session together.
-    bound: HashMap<Option<String>, usize>,
     providers: Providers,
     pace: Option<Duration>,
 }
@@ -42,17 +40,9 @@ impl ScriptSource {
             path: directory.join(&files.path),
             id,
             scripts,
-            bound: HashMap::new(),
             providers,
             pace: files.pace_ms.filter(|pace| *pace > 0).map(Duration::from_millis),
         })
-    }
-
-    /// The script of a live session: its own, or the next that has none.
-    fn slot(&self, session: &Option<String>) -> Result<usize, NotTaken> {
-        let next = || Some(self.bound.len()).filter(|next| *next < self.scripts.len());
-        let slot = self.bound.get(session).copied().or_else(next);
-        slot.ok_or(NotTaken::Over)
     }
 
     /// What the entry does, with its placeholders filled in.
@@ -65,7 +55,7 @@ impl ScriptSource {
     ) -> Result<(Call, Option<Hang>), String> {
         let sessions = (0..self.scripts.len()).map(|index| match index == slot {
             true => session.as_deref(),
-            false => self.scripts[index].live.as_ref().and_then(Option::as_deref),
+            false => self.scripts[index].key(),
         });
         let live = Live::new(&request.messages, sessions.collect());
         let (mut chunks, ending) = self.said(slot, number, &live)?;
@@ -160,7 +150,8 @@ fn missing_directory(file: &Path) -> Option<&Path> {
     (!parent.is_dir()).then_some(parent)
 }
 
-/// The key of the session that a call belongs to: what the call says of itself, else `metadata.session_id` of its request.
+/// The key of the session that a call belongs to: what the call says of itself, else `metadata.session_id` of its request,
+/// else what it came through.
 fn session_of(ask: &Ask<'_>) -> Option<String> {
     let of_request = || {
         ask.request
@@ -169,7 +160,8 @@ fn session_of(ask: &Ask<'_>) -> Option<String> {
             .get("session_id")
             .and_then(Json::as_str)
     };
-    ask.how.session.or_else(of_request).map(str::to_owned)
+    let key = ask.how.session.or_else(of_request).or(ask.how.scope);
+    key.map(str::to_owned)
 }
 
 impl Source for ScriptSource {
@@ -187,7 +179,10 @@ impl Source for ScriptSource {
             return Err(NotTaken::Refused(report::no_completion()));
         }
         let session = session_of(ask);
-        let slot = self.slot(&session)?;
+        let hash = || crate::canon::request_hash(ask.request);
+        let seat = seat(&self.scripts, session.as_deref(), hash)?;
+        let slot = seat.slot;
+        announce(&mut self.scripts, slot, &ask.request.messages);
         let script = &self.scripts[slot];
         let number = script.next;
         if number >= script.len() {
@@ -206,8 +201,10 @@ impl Source for ScriptSource {
         (ask.servable)(&call).map_err(NotTaken::Refused)?;
         let script = &mut self.scripts[slot];
         script.next = number + 1;
-        script.live = Some(session.clone());
-        self.bound.insert(session, slot);
+        if script.live.is_none() {
+            script.live = Some(session);
+            script.guessed = seat.guessed;
+        }
         Ok(Answer {
             index,
             call: Arc::new(call),
