@@ -159,13 +159,88 @@ async fn what_was_not_asked_for_fails_the_test() {
     let text = error.to_string();
     for part in [
         "2 scripted calls were never asked for",
-        "parent.jsonl (2 of 3 unused)",
+        "parent.jsonl (2 of 3 unused, 1 of 2 scripts never bound)",
         "parent.jsonl, 1 of 2 calls taken: by the session `main`",
         "child.jsonl, 0 of 1 call taken: no live session was bound to it",
         "give each a session key",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[tokio::test]
+async fn what_is_left_can_be_asked_for_in_the_midst() {
+    let directory = recorded();
+    let children: String = (0..12).map(|number| format!("&child={number}.jsonl")).collect();
+    for number in 0..12 {
+        let lines = [header("extra", 30 + number), said(1, &["a"]), finish(1, "stop")];
+        write(directory.path(), &format!("{number}.jsonl"), &lines);
+    }
+    let vcr = open(
+        directory.path(),
+        &format!("session:parent.jsonl?child=child.jsonl{children}"),
+    );
+    let nothing = vcr.assert_consumed().unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::Verdict);
+    let text = nothing.message();
+    assert!(
+        text.starts_with("15 scripted calls were never asked for\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("parent.jsonl (15 of 15 unused, 14 of 14 scripts never bound)"),
+        "{text}"
+    );
+    for number in 0..12 {
+        let line = format!("\n    {number}.jsonl, 0 of 1 call taken: no live session was bound to it");
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    ask(&vcr, "main", "goal x").await.unwrap();
+    let text = vcr.assert_consumed().unwrap_err().to_string();
+    assert!(
+        text.contains("\n    parent.jsonl, 1 of 2 calls taken: by the session `main`\n"),
+        "{text}"
+    );
+    // Asking changes nothing: the session goes on, and its end asks again.
+    ask(&vcr, "main", "goal x").await.unwrap();
+    assert_eq!(vcr.finish().await.unwrap_err().kind(), ErrorKind::Verdict);
+    let vcr = open(directory.path(), "session:parent.jsonl?child=child.jsonl");
+    agent(&vcr).await.unwrap();
+    vcr.assert_consumed().unwrap();
+    let vcr = open(directory.path(), "session:none.jsonl");
+    assert_eq!(
+        vcr.assert_consumed().unwrap_err().kind(),
+        ErrorKind::CassetteMissing
+    );
+}
+
+#[tokio::test]
+async fn a_session_that_is_disposed_of_asks_for_nothing_more() {
+    let directory = recorded();
+    let vcr = open(directory.path(), "session:parent.jsonl?child=child.jsonl");
+    ask(&vcr, "main", "goal x").await.unwrap();
+    let report = vcr.clone().dispose().await.unwrap();
+    assert_eq!((report.replayed, report.unused), (1, 2));
+    let late = ask(&vcr, "main", "x").await.unwrap_err().to_string();
+    assert!(
+        late.contains("was disposed of; dispose of it once the last call has been made"),
+        "{late}"
+    );
+    // A miss stays one.
+    let vcr = open(directory.path(), "session:parent.jsonl");
+    ask(&vcr, "main", "goal x").await.unwrap();
+    ask(&vcr, "kid", "x").await.unwrap_err();
+    assert_eq!(vcr.dispose().await.unwrap_err().kind(), ErrorKind::Miss);
+}
+
+#[vcr_test(
+    source = "session:parent.jsonl?child=child.jsonl",
+    fixture_dir = "tests/fixtures/scripts"
+)]
+async fn disposed_of_under_the_attribute(vcr: Vcr) -> vcr_runtime::Result<()> {
+    ask(&vcr, "main", "hello").await.unwrap();
+    assert_eq!(vcr.assert_consumed().unwrap_err().kind(), ErrorKind::Verdict);
+    vcr.dispose().await.map(drop)
 }
 
 #[tokio::test]

@@ -127,6 +127,26 @@ impl Vcr {
         run()
     }
 
+    /// Whether everything that was recorded has been asked for by now. The end of a test asks the same by itself, unless
+    /// `allow_unused` keeps it from that; here it is asked in the midst, and the session goes on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Verdict`](crate::ErrorKind::Verdict) naming all that was not asked for at once: of a session script each
+    /// script that no agent came for, and how far each of the others was read. A file that cannot be read.
+    pub fn assert_consumed(&self) -> Result<()> {
+        self.session.assert_consumed()
+    }
+
+    /// Ends a session and does not ask for what was not called: its answers are gone, and further calls are refused. What
+    /// was recorded is saved. Also in a test under the attribute, before it ends.
+    ///
+    /// # Errors
+    /// The first miss, or a cassette that could not be saved.
+    pub async fn dispose(self) -> Result<Report> {
+        self.session.dispose();
+        self.end(true).await
+    }
+
     /// Ends a session that was opened by [`Vcr::builder`]: saves what was recorded, and decides. Under the attribute this
     /// happens by itself.
     ///

@@ -54,6 +54,7 @@ pub(crate) struct Session {
     own: OnceLock<Arc<Tape>>,
     ledger: Arc<Mutex<Ledger>>,
     ended: AtomicBool,
+    disposed: AtomicBool,
     /// What a front keeps for the session's life, such as a server. The session itself knows no front.
     pub(crate) front: OnceCell<Box<dyn Any + Send + Sync>>,
 }
@@ -138,6 +139,7 @@ impl Session {
             own: OnceLock::new(),
             ledger: Arc::default(),
             ended: AtomicBool::new(false),
+            disposed: AtomicBool::new(false),
             front: OnceCell::new(),
         }
     }
@@ -315,11 +317,18 @@ impl Session {
     }
 
     fn late(&self) -> Error {
-        Error::new(
-            ErrorKind::Ended,
-            format!("a call came after its test `{}` had ended", self.test()),
-            "await the task that makes it before the test returns",
-        )
+        let test = self.test();
+        let (says, advice) = match self.is_disposed() {
+            true => (
+                format!("a call came after the session of `{test}` was disposed of"),
+                "dispose of it once the last call has been made",
+            ),
+            false => (
+                format!("a call came after its test `{test}` had ended"),
+                "await the task that makes it before the test returns",
+            ),
+        };
+        Error::new(ErrorKind::Ended, says, advice)
     }
 
     /// The session's settings, overridden by a call's own members.
@@ -462,9 +471,8 @@ impl Session {
         played(&self.settings, &identity)
     }
 
-    /// Every cassette that was opened, and the session's own one if it exists though no call opened it. None is opened and
-    /// no call is answered from here on.
-    pub(crate) fn close(&self) -> Vec<Arc<Tape>> {
+    /// The session's own file, where it is replayed and no call has opened it.
+    fn unopened(&self) -> Option<PathBuf> {
         let mode = self.settings.effective_mode();
         let own = match (self.source_path(), mode) {
             (Some(path), Mode::Replay) => Some(path),
@@ -472,14 +480,28 @@ impl Session {
             (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
             _ => None,
         };
-        let unopened = own.filter(|path| !self.shelf.has(path));
-        if unopened.is_some() {
+        own.filter(|path| !self.shelf.has(path))
+    }
+
+    /// Every cassette that was opened, and the session's own one if it exists though no call opened it. None is opened and
+    /// no call is answered from here on.
+    pub(crate) fn close(&self) -> Vec<Arc<Tape>> {
+        if self.unopened().is_some() {
             // The test no longer makes these calls: what was recorded is left over.
             if let Err(error) = self.tape(&self.settings, None) {
                 self.fault(error);
             }
         }
         self.shelf.close()
+    }
+
+    /// The same, and the session goes on.
+    pub(super) fn opened(&self) -> Result<Vec<Arc<Tape>>> {
+        if self.unopened().is_some() {
+            self.tape(&self.settings, None)
+                .map_err(|error| self.fault(error))?;
+        }
+        Ok(self.shelf.open())
     }
 
     /// A recording test that made no call still has a cassette, so that its replay knows that there is nothing to ask. One
@@ -499,6 +521,16 @@ impl Session {
     /// Whether any call opened a cassette.
     pub(crate) fn is_used(&self) -> bool {
         !self.shelf.is_empty()
+    }
+
+    /// Gives the session up: what nobody asked for is no fault of it any more.
+    pub(crate) fn dispose(&self) {
+        self.disposed.store(true, Ordering::Release);
+        self.end();
+    }
+
+    pub(super) fn is_disposed(&self) -> bool {
+        self.disposed.load(Ordering::Acquire)
     }
 
     /// No call is accepted from here on. False when it had ended before.

@@ -10,9 +10,6 @@ use crate::error::{Error, ErrorKind};
 use crate::observe;
 use crate::source::count;
 
-/// Recorded calls listed in a report at most; the rest is counted.
-const LISTED: usize = 8;
-
 /// What a session did, once it has ended well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -82,7 +79,10 @@ impl Session {
         look: impl FnOnce(&[std::sync::Arc<Tape>]),
     ) -> Verdict {
         let mut failure = None;
-        if passed && let Err(error) = self.open_own_for_recording() {
+        if passed
+            && !self.is_disposed()
+            && let Err(error) = self.open_own_for_recording()
+        {
             failure = Some(error);
         }
         let tapes = self.close();
@@ -156,8 +156,27 @@ impl Session {
         }
     }
 
-    /// The error about recorded calls that nobody asked for.
+    /// Whether everything that was opened has been asked for so far, the session's own file included.
+    ///
+    /// # Errors
+    /// `Verdict`, with all that was not; whatever kept the session's own file from being opened.
+    pub(crate) fn assert_consumed(&self) -> crate::error::Result<()> {
+        self.unasked(&self.opened()?)
+            .map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// The error about recorded calls that nobody asked for, unless they may be left.
     fn leftovers(&self, tapes: &[std::sync::Arc<Tape>], report: &mut Report) -> Option<Error> {
+        let (unused, error) = self.unasked(tapes)?;
+        if self.settings().allow_unused || self.is_disposed() {
+            report.unused = unused;
+            return None;
+        }
+        Some(error)
+    }
+
+    /// How many recorded calls nobody asked for, where there are any, and the error about them.
+    fn unasked(&self, tapes: &[std::sync::Arc<Tape>]) -> Option<(usize, Error)> {
         let mut text = String::new();
         let mut all = 0;
         let mut first = None;
@@ -174,28 +193,27 @@ impl Session {
             let unused: usize = left.iter().map(|left| left.answers).sum();
             all += unused;
             first.get_or_insert_with(|| (source.clone(), leftovers.unit, leftovers.remedy));
+            let besides = leftovers
+                .besides
+                .map_or_else(String::new, |more| format!(", {more}"));
             text.push_str(&format!(
-                "\n  {:<9} {} ({} of {} unused)",
+                "\n  {:<9} {} ({} of {} unused{besides})",
                 leftovers.noun,
                 source.display(),
                 unused,
                 leftovers.all
             ));
-            for answer in left.iter().take(LISTED) {
+            for answer in left.iter().take(leftovers.listed) {
                 text.push_str(&format!("\n    {}", answer.name));
                 if !self.settings().private {
                     text.push_str(&format!(": {}", answer.about));
                 }
             }
-            if left.len() > LISTED {
-                text.push_str(&format!("\n    and {} more", left.len() - LISTED));
+            if left.len() > leftovers.listed {
+                text.push_str(&format!("\n    and {} more", left.len() - leftovers.listed));
             }
         }
         let (path, unit, remedy) = first?;
-        if self.settings().allow_unused {
-            report.unused = all;
-            return None;
-        }
         let alive = self.ledger().alive;
         if alive > 0 {
             let tasks = count(alive, "task");
@@ -222,7 +240,7 @@ impl Session {
             ),
             format!("{remedy}; if a task was to make the call, was it dropped before it ran?"),
         );
-        Some(error.at(&path))
+        Some((all, error.at(&path)))
     }
 }
 

@@ -21,4 +21,4 @@ pub(crate) use miss::count;
 pub(crate) use project::Project;
 pub(crate) use remedy::Remedy;
 pub(crate) use script::ScriptSource;
-pub(crate) use source::{Answer, Ask, Hang, How, Left, Leftovers, Manner, NotTaken, Source, Where};
+pub(crate) use source::{Answer, Ask, Hang, How, LISTED, Left, Leftovers, Manner, NotTaken, Source, Where};

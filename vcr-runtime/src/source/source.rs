@@ -155,8 +155,15 @@ pub(crate) struct Leftovers {
     pub(crate) remedy: Option<&'static str>,
     /// How many answers the source has in all.
     pub(crate) all: usize,
+    /// What else there is to say about them, in a few words.
+    pub(crate) besides: Option<String>,
     pub(crate) left: Vec<Left>,
+    /// How many of them are worth a line each in a report, at most.
+    pub(crate) listed: usize,
 }
+
+/// As many recorded calls as a reader looks through.
+pub(crate) const LISTED: usize = 8;
 
 /// One answer that nobody asked for, or several of one place.
 #[derive(Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, Frames, RecordedRequest};
 use crate::protocol::Providers;
-use crate::source::{Answer, Ask, Hang, Left, Leftovers, Manner, NotTaken, Source, Where};
+use crate::source::{Answer, Ask, Hang, Left, Leftovers, Manner, NotTaken, Source, Where, count};
 
 /// One run of a session script and those of its children.
 #[derive(Debug)]
@@ -221,6 +221,8 @@ impl Source for ScriptSource {
 
     /// Every script that no session was bound to, and every cursor that has not reached its end.
     fn leftovers(&self) -> Leftovers {
+        let is_unbound = |script: &&Script| script.live.is_none() && script.len() > 0;
+        let unbound = self.scripts.iter().filter(is_unbound).count();
         let left = self.scripts.iter().filter_map(|script| {
             let unused = script.len().saturating_sub(script.next);
             let about = match &script.live {
@@ -246,7 +248,11 @@ impl Source for ScriptSource {
                 "if the program is right to ask for less, record the session again; if several agents made these calls, give each a session key, such as `vcr_session` in its metadata",
             ),
             all: self.scripts.iter().map(Script::len).sum(),
+            besides: (unbound > 0)
+                .then(|| format!("{unbound} of {} never bound", count(self.scripts.len(), "script"))),
             left: left.collect(),
+            // A line a script, and all of them at once.
+            listed: usize::MAX,
         }
     }
 }
