@@ -460,7 +460,11 @@ mod gateway {
         let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
         let refused = post(&vcr, "a", true).send().await.unwrap();
         assert_eq!(refused.status().as_u16(), 401);
-        assert!(refused.text().await.unwrap().contains("no key"));
+        // An error status has a body that clients read, also where they asked for a stream.
+        assert_eq!(refused.headers()["content-type"], "application/json");
+        let text = refused.text().await.unwrap();
+        let body: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(body["error"]["message"], "no key");
         let broken = post(&vcr, "a", true).send().await.unwrap();
         assert_eq!(broken.status().as_u16(), 200);
         let text = broken.text().await.unwrap();

@@ -230,15 +230,23 @@ fn raw_body(
     }
 }
 
+/// Whether the answer is an error status with a body of its own, and no stream, whatever was asked for.
 fn is_http_error(call: &Call) -> bool {
-    call.http.as_ref().map_or_else(
-        || {
-            call.boundary
-                .as_ref()
-                .is_some_and(|boundary| boundary.kind == BoundaryKind::Http)
-        },
-        |head| head.status >= 400,
-    )
+    status(call) >= 400
+}
+
+/// The status of the answer; for calls without one, the plausible one.
+fn status(call: &Call) -> u16 {
+    if let Some(head) = &call.http {
+        return head.status;
+    }
+    match &call.boundary {
+        // Nothing came before the error: over HTTP that is an error status.
+        Some(boundary) if call.frames.is_empty() || boundary.kind == BoundaryKind::Http => {
+            status_of(boundary)
+        }
+        _ => 200,
+    }
 }
 
 /// Whether nothing at all came back: a transport failure before the head.
@@ -274,13 +282,7 @@ fn retry_at_once(head: &mut HttpHead) {
 /// The head; for calls without one, the plausible one.
 fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
     let mut head = call.http.clone().unwrap_or_else(|| HttpHead {
-        status: match &call.boundary {
-            // Nothing came before the error: over HTTP that is an error status.
-            Some(boundary) if call.frames.is_empty() || boundary.kind == BoundaryKind::Http => {
-                status_of(boundary)
-            }
-            _ => 200,
-        },
+        status: status(call),
         headers: Vec::new(),
     });
     let usual = match delivery {
