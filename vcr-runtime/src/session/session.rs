@@ -45,16 +45,17 @@ pub(crate) struct Session {
     layers: Vec<Layer>,
     default_mode: Mode,
     pub(crate) start_paused: bool,
-    around: Surroundings,
-    settings: Arc<Settings>,
+    pub(super) around: Surroundings,
+    pub(super) settings: Arc<Settings>,
     pub(crate) remedy: Remedy,
     breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
-    shelf: Shelf,
+    pub(super) shelf: Shelf,
     /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
     own: OnceLock<Arc<Tape>>,
     ledger: Arc<Mutex<Ledger>>,
-    ended: AtomicBool,
-    disposed: AtomicBool,
+    pub(super) ended: AtomicBool,
+    /// What nobody asked for is no fault any more.
+    pub(super) disposed: AtomicBool,
     /// What a front keeps for the session's life, such as a server. The session itself knows no front.
     pub(crate) front: OnceCell<Box<dyn Any + Send + Sync>>,
 }
@@ -366,7 +367,11 @@ impl Session {
     }
 
     /// The cassette of a call, opened at its first use.
-    fn tape(&self, settings: &Arc<Settings>, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
+    pub(super) fn tape(
+        &self,
+        settings: &Arc<Settings>,
+        request: Option<&CanonicalRequest>,
+    ) -> Result<Arc<Tape>> {
         let own = Arc::ptr_eq(settings, &self.settings);
         if let Some(tape) = self.own.get().filter(|_| own) {
             return Ok(Arc::clone(tape));
@@ -454,88 +459,6 @@ impl Session {
         let pin = pin(settings, &label.scenario, path)?;
         let source = CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)?;
         Ok(Some(Box::new(source)))
-    }
-
-    /// The session's own cassette; `None` when each call has an automatic one.
-    pub(crate) fn cassette_path(&self) -> Option<PathBuf> {
-        let identity = Identity::resolve(&self.place, &self.settings, self.around.environment).ok()?;
-        if identity.scenario.is_none() && identity.filename.is_none() {
-            return None;
-        }
-        identity.path("").ok()
-    }
-
-    /// The file that answers instead of the cassette.
-    fn source_path(&self) -> Option<PathBuf> {
-        let identity = Identity::resolve(&self.place, &self.settings, self.around.environment).ok()?;
-        played(&self.settings, &identity)
-    }
-
-    /// The session's own file, where it is replayed and no call has opened it.
-    fn unopened(&self) -> Option<PathBuf> {
-        let mode = self.settings.effective_mode();
-        let own = match (self.source_path(), mode) {
-            (Some(path), Mode::Replay) => Some(path),
-            (Some(path), Mode::Auto) if path.exists() => Some(path),
-            (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
-            _ => None,
-        };
-        own.filter(|path| !self.shelf.has(path))
-    }
-
-    /// Every cassette that was opened, and the session's own one if it exists though no call opened it. None is opened and
-    /// no call is answered from here on.
-    pub(crate) fn close(&self) -> Vec<Arc<Tape>> {
-        if self.unopened().is_some() {
-            // The test no longer makes these calls: what was recorded is left over.
-            if let Err(error) = self.tape(&self.settings, None) {
-                self.fault(error);
-            }
-        }
-        self.shelf.close()
-    }
-
-    /// The same, and the session goes on.
-    pub(super) fn opened(&self) -> Result<Vec<Arc<Tape>>> {
-        if self.unopened().is_some() {
-            self.tape(&self.settings, None)
-                .map_err(|error| self.fault(error))?;
-        }
-        Ok(self.shelf.open())
-    }
-
-    /// A recording test that made no call still has a cassette, so that its replay knows that there is nothing to ask. One
-    /// whose calls have all moved to other cassettes empties the one that it had, for the same reason.
-    pub(crate) fn open_own_for_recording(&self) -> Result<()> {
-        if self.settings.effective_mode() != Mode::Record {
-            return Ok(());
-        }
-        let none = self.shelf.is_empty();
-        let own = self.cassette_path();
-        if own.is_some_and(|path| none || (path.exists() && !self.shelf.has(&path))) {
-            self.tape(&self.settings, None)?;
-        }
-        Ok(())
-    }
-
-    /// Whether any call opened a cassette.
-    pub(crate) fn is_used(&self) -> bool {
-        !self.shelf.is_empty()
-    }
-
-    /// Gives the session up: what nobody asked for is no fault of it any more.
-    pub(crate) fn dispose(&self) {
-        self.disposed.store(true, Ordering::Release);
-        self.end();
-    }
-
-    pub(super) fn is_disposed(&self) -> bool {
-        self.disposed.load(Ordering::Acquire)
-    }
-
-    /// No call is accepted from here on. False when it had ended before.
-    pub(crate) fn end(&self) -> bool {
-        !self.ended.swap(true, Ordering::AcqRel)
     }
 }
 
