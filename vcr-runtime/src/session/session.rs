@@ -24,7 +24,8 @@ use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
 use crate::source::{
-    Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, ScriptSource, Source, Where,
+    Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, OverriddenSource, Remedy, ScriptSource,
+    Source, Where,
 };
 
 /// Everything that a session is opened with.
@@ -251,7 +252,9 @@ impl Session {
             session: settings.session.as_deref(),
         };
         match tape.find(request, how, settings.speed.time_factor(), &servable) {
-            Ok(Found::Play(Answer { index, call, manner })) => {
+            Ok(Found::Play(Answer {
+                index, call, manner, ..
+            })) => {
                 self.ledger().served += 1;
                 let call = match wire {
                     Some(_) if call.is_of_another_protocol(&request.protocol) => {
@@ -401,6 +404,12 @@ impl Session {
             Role::Replay | Role::New => self.source(settings, identity, path, role, &label, &comparison)?,
         };
         let mut notes = Vec::new();
+        if let (Role::Record, Some(file)) = (role, &settings.override_file) {
+            notes.push(format!(
+                "the override file {} is not applied to a recording",
+                file.path
+            ));
+        }
         let tape = Tape::open(path.to_owned(), role, source, label, comparison, &mut notes)?;
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
@@ -424,7 +433,8 @@ impl Session {
                 return Ok(Some(Box::new(source)));
             }
             Some(SourceName::Session(files)) => {
-                let source = ScriptSource::open(directory, files, providers())?;
+                let overrides = settings.override_file.as_ref();
+                let source = ScriptSource::open(directory, files, overrides, providers())?;
                 return Ok(Some(Box::new(source)));
             }
             None => {}
@@ -432,9 +442,14 @@ impl Session {
         if role == Role::New && !path.exists() {
             return Ok(None);
         }
-        let pin = pin(settings, &label.scenario, path)?;
-        let source = CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)?;
-        Ok(Some(Box::new(source)))
+        let cassette = || {
+            let pin = pin(settings, &label.scenario, path)?;
+            CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)
+        };
+        let Some(file) = &settings.override_file else {
+            return Ok(Some(Box::new(cassette()?)));
+        };
+        OverriddenSource::open(directory, file, path, cassette).map(Some)
     }
 
     /// The session's own cassette; `None` when each call has an automatic one.
@@ -459,6 +474,16 @@ impl Session {
         let own = match (self.source_path(), mode) {
             (Some(path), Mode::Replay) => Some(path),
             (Some(path), Mode::Auto) if path.exists() => Some(path),
+            // A document that nothing came to is told, whether or not there is a cassette to it.
+            (_, Mode::Replay)
+                if self
+                    .settings
+                    .override_file
+                    .as_ref()
+                    .is_some_and(|file| file.required) =>
+            {
+                self.cassette_path()
+            }
             (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
             _ => None,
         };

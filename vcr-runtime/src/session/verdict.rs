@@ -1,14 +1,14 @@
 //! What teardown decides: design section 11.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::session::Session;
 use super::tape::{Kept, Role, Tape};
 use crate::config::{Matching, Mode};
 use crate::error::{Error, ErrorKind};
 use crate::observe;
-use crate::source::count;
+use crate::source::{Left, count};
 
 /// Recorded calls listed in a report at most; the rest is counted.
 const LISTED: usize = 8;
@@ -91,9 +91,10 @@ impl Session {
         let mut report = Report::default();
         let mut lines = Vec::new();
         self.note_unfinished(&tapes, aborted);
-        let leftovers = self.leftovers(&tapes, &mut report);
+        let leftovers = [self.leftovers(&tapes, &mut report), self.unapplied(&tapes)];
+        let leftovers: Vec<Error> = leftovers.into_iter().flatten().collect();
         // Whatever makes the test fail sends what it recorded to the side file.
-        let good = passed && leftovers.is_none() && self.ledger().fault.is_none();
+        let good = passed && leftovers.is_empty() && self.ledger().fault.is_none();
         let mut notes = Vec::new();
         for tape in &tapes {
             match tape.keep(good, self.settings().keep_transient, &mut notes) {
@@ -121,9 +122,9 @@ impl Session {
         let first = ledger.fault.clone();
         let misses = ledger.misses;
         drop(ledger);
-        let failure = match (first, leftovers) {
-            (Some(fault), left) => Some(with_rest(fault, misses, left)),
-            (None, left) => failure.or(left),
+        let failure = match first {
+            Some(fault) => Some(with_rest(fault, misses, &leftovers)),
+            None => failure.or_else(|| together(leftovers)),
         };
         let line = (!lines.is_empty()).then(|| lines.join("\n"));
         Verdict {
@@ -174,22 +175,7 @@ impl Session {
             let unused: usize = left.iter().map(|left| left.answers).sum();
             all += unused;
             first.get_or_insert_with(|| (source.clone(), leftovers.unit, leftovers.remedy));
-            text.push_str(&format!(
-                "\n  {:<9} {} ({} of {} unused)",
-                leftovers.noun,
-                source.display(),
-                unused,
-                leftovers.all
-            ));
-            for answer in left.iter().take(LISTED) {
-                text.push_str(&format!("\n    {}", answer.name));
-                if !self.settings().private {
-                    text.push_str(&format!(": {}", answer.about));
-                }
-            }
-            if left.len() > LISTED {
-                text.push_str(&format!("\n    and {} more", left.len() - LISTED));
-            }
+            self.list(&source, leftovers.noun, leftovers.all, &left, &mut text);
         }
         let (path, unit, remedy) = first?;
         if self.settings().allow_unused {
@@ -224,20 +210,78 @@ impl Session {
         );
         Some(error.at(&path))
     }
+
+    /// The error about what of an override document was never applied: then the test did not test what it says.
+    fn unapplied(&self, tapes: &[std::sync::Arc<Tape>]) -> Option<Error> {
+        let mut text = String::new();
+        let (mut all, mut first) = (0, None);
+        for tape in tapes.iter().filter(|tape| !tape.has_recorded()) {
+            let unapplied = tape.with_source(|source| {
+                let (path, leftovers) = source.unapplied()?;
+                Some((path.to_owned(), leftovers))
+            });
+            let Some((path, leftovers)) = unapplied.flatten() else {
+                continue;
+            };
+            all += leftovers.left.len();
+            self.list(&path, leftovers.noun, leftovers.all, &leftovers.left, &mut text);
+            first.get_or_insert(path);
+        }
+        let verb = if all == 1 { "was" } else { "were" };
+        let error = Error::new(
+            ErrorKind::Verdict,
+            format!(
+                "{} {verb} never applied\n  test      {}{text}",
+                count(all, "override"),
+                self.test()
+            ),
+            "if the program is right not to come there, take it out of the document",
+        );
+        Some(error.at(&first?))
+    }
+
+    /// One file of a report with what is left of it.
+    fn list(&self, path: &Path, noun: &str, all: usize, left: &[Left], text: &mut String) {
+        let unused: usize = left.iter().map(|left| left.answers).sum();
+        text.push_str(&format!(
+            "\n  {noun:<9} {} ({unused} of {all} unused)",
+            path.display()
+        ));
+        for answer in left.iter().take(LISTED) {
+            text.push_str(&format!("\n    {}", answer.name));
+            if !self.settings().private {
+                text.push_str(&format!(": {}", answer.about));
+            }
+        }
+        if left.len() > LISTED {
+            text.push_str(&format!("\n    and {} more", left.len() - LISTED));
+        }
+    }
+}
+
+/// What was left over, and with it what of an override document was never applied.
+fn together(leftovers: Vec<Error>) -> Option<Error> {
+    leftovers.into_iter().reduce(|first, more| {
+        let message = more.message();
+        let listed = message.lines().filter(|line| !line.starts_with("  test "));
+        let mut text = String::new();
+        for (index, line) in listed.enumerate() {
+            text.push_str(if index == 0 { "\n  besides   " } else { "\n" });
+            text.push_str(line);
+        }
+        first.and(&text)
+    })
 }
 
 /// The first fault, with what else went wrong in short.
-fn with_rest(fault: Error, misses: usize, leftovers: Option<Error>) -> Error {
+fn with_rest(fault: Error, misses: usize, leftovers: &[Error]) -> Error {
     let mut more = Vec::new();
     let others = misses - usize::from(fault.kind() == ErrorKind::Miss);
     if others > 0 {
         more.push(format!("{} more had no answer", count(others, "call")));
     }
-    if let Some(left) = leftovers
-        && let Some(first) = left.message().lines().next()
-    {
-        more.push(first.to_owned());
-    }
+    let firsts = leftovers.iter().filter_map(|left| left.message().lines().next());
+    more.extend(firsts.map(str::to_owned));
     if more.is_empty() {
         return fault;
     }

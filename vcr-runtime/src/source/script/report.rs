@@ -72,7 +72,7 @@ fn headline(source: &ScriptSource, why: &NotTaken, private: bool) -> (String, &'
                     more => format!("only {more} sessions were"),
                 }
             ),
-            "record the session again with all its children, and name their logs in `source` as `child=FILE`",
+            "record the session again with all its children, and name their logs in `child_files`",
         ),
     }
 }
