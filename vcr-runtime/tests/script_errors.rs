@@ -14,7 +14,7 @@ const PATCHED: &str = "session:p.jsonl?override=o.json";
 
 const CORRECT_LINE: &str = "correct the line, or record the session again";
 const CORRECT_FILE: &str = "correct the override file";
-const ANOTHER: &str = "name another file in `source`";
+const ANOTHER: &str = "name another file of the fixture directory";
 const EITHER: &str = "correct the request or the script";
 
 fn header(id: &str, created: u32) -> Value {
@@ -50,10 +50,22 @@ async fn went_live(_: Request) -> Result<Reply, Failure> {
     Err(Failure::new("Live", "the call went live"))
 }
 
+/// Opens a session; `source` may have files of other settings behind it: `session:p.jsonl?child=a.jsonl&override=o.json`.
+fn opened(directory: &Path, source: &str) -> Vcr {
+    let (name, others) = source.split_once('?').unwrap_or((source, ""));
+    let builder = Vcr::builder().scenario("s").fixture_dir(directory);
+    let builder = builder.mode(Mode::Replay).source(name);
+    let others = others.split('&').filter_map(|other| other.split_once('='));
+    let builder = others.fold(builder, |builder, (name, file)| match name {
+        "child" => builder.child_files([file]),
+        _ => builder.override_file(file),
+    });
+    builder.open().unwrap()
+}
+
 /// Asks as each of these agents in turn, pays no heed to what comes of it, and returns why the test fails.
 async fn verdict(directory: &Path, source: &str, agents: &[&str]) -> Error {
-    let builder = Vcr::builder().scenario("s").fixture_dir(directory);
-    let vcr = builder.mode(Mode::Replay).source(source).open().unwrap();
+    let vcr = opened(directory, source);
     for agent in agents {
         let client = vcr.session(*agent).client(went_live);
         let _ = client.completion(Request::new("m").user("goal-7")).await;
@@ -72,6 +84,14 @@ struct Row {
     /// What follows the file in the first line.
     says: &'static str,
     advice: &'static str,
+}
+
+/// What people call a file.
+fn noun(name: &str) -> &'static str {
+    match name {
+        "o.json" => "override file",
+        _ => "session script",
+    }
 }
 
 impl Row {
@@ -125,7 +145,7 @@ impl Row {
         let first = error.message().lines().next().unwrap();
         let expected = match self.kind {
             ErrorKind::Miss => self.says.to_owned(),
-            _ => format!("the session script {}{line_text} {}", path.display(), self.says),
+            _ => format!("the {} {}{line_text} {}", noun(name), path.display(), self.says),
         };
         assert_eq!(first, expected);
         assert_eq!((error.kind(), error.line()), (self.kind, line), "{error}");
@@ -184,7 +204,7 @@ async fn a_broken_log_is_named_with_its_line() {
         FAMILY,
         ("b.jsonl", Some(2)),
         "begins the call of turn 1 step 1, which has no `finish` before the log ends",
-        "a call that ended by an error or was cancelled is no part of a log: say what it did in an override file, `session:FILE?override=FILE`, as a list of entries",
+        "a call that ended by an error or was cancelled is no part of a log: say what it did in an override file (`override_file`), as a list of entries",
     )
     .check()
     .await;
@@ -198,7 +218,7 @@ async fn a_broken_override_is_named_with_its_place() {
         (
             patch(3, &hang),
             "has a patch at 3, and the log has 1 call",
-            "patch a call that is there, counted from 0, or append with the number of calls",
+            "patch a call that is there, counted from 0, or append by `at` with the number of calls",
         ),
         (
             patch(0, &unchecked),
@@ -227,7 +247,7 @@ async fn a_file_that_cannot_be_read_is_named_whichever_it_is() {
         ),
         (
             "b.jsonl",
-            "record the session with its children again, or leave the file out of `source`",
+            "record the session with its children again, or leave the file out of `child_files`",
         ),
     ] {
         let all = ["p.jsonl", "a.jsonl", "b.jsonl"]
@@ -244,9 +264,22 @@ async fn a_file_that_cannot_be_read_is_named_whichever_it_is() {
         row.kind = ErrorKind::CassetteMissing;
         row.check().await;
     }
+    let mut row = Row::broken(
+        vec![("p.jsonl", log("p", 1, &["a"]))],
+        PATCHED,
+        ("o.json", None),
+        "cannot be read: there is no such file",
+        "put the document there, or leave `override_file` out",
+    );
+    row.kind = ErrorKind::CassetteMissing;
+    row.check().await;
     for name in ["p.jsonl", "a.jsonl", "o.json"] {
-        let source = "session:p.jsonl?child=a.jsonl&override=o.json";
-        let says = |says: &str| format!("the session script {{}} cannot be read: {says}");
+        let source = match name {
+            "o.json" => PATCHED,
+            _ => "session:p.jsonl?child=a.jsonl",
+        };
+        let noun = noun(name);
+        let says = |says: &str| format!("the {noun} {{}} cannot be read: {says}");
         let check = async |spoil: &dyn Fn(&Path), text: String, advice: &str| {
             let root = tempfile::tempdir().unwrap();
             for name in ["p.jsonl", "a.jsonl"] {
@@ -263,14 +296,13 @@ async fn a_file_that_cannot_be_read_is_named_whichever_it_is() {
             );
             assert_eq!(error.advice(), advice);
         };
+        let shorter = match name {
+            "o.json" => "write a shorter one",
+            _ => "record a shorter session",
+        };
         // One gigabyte without a line end; no byte of it is read.
         let huge = |path: &Path| std::fs::File::create(path).unwrap().set_len(1 << 30).unwrap();
-        check(
-            &huge,
-            says("it is larger than 64000000 bytes"),
-            "record a shorter session",
-        )
-        .await;
+        check(&huge, says("it is larger than 64000000 bytes"), shorter).await;
         let directory = |path: &Path| std::fs::create_dir(path).unwrap();
         check(&directory, says("it is no regular file"), ANOTHER).await;
         let bytes = |path: &Path| std::fs::write(path, b"{\"type\":\"session\"}\xff").unwrap();
@@ -309,7 +341,7 @@ async fn a_call_without_an_entry_says_whose_it_is() {
         FAMILY,
         &["main", "rec-a", "rec-b", "fourth"],
         "a call came from live session 4, and only 3 sessions were recorded",
-        "record the session again with all its children, and name their logs in `source` as `child=FILE`",
+        "record the session again with all its children, and name their logs in `child_files`",
     )
     .check()
     .await;
@@ -345,8 +377,7 @@ async fn a_call_without_an_entry_says_whose_it_is() {
         1,
     );
     std::fs::write(root.path().join("b.jsonl"), told).unwrap();
-    let builder = Vcr::builder().scenario("s").fixture_dir(root.path());
-    let vcr = builder.mode(Mode::Replay).source(FAMILY).open().unwrap();
+    let vcr = opened(root.path(), FAMILY);
     for (agent, said) in [("main", "p0"), ("x", "b0"), ("y", "a0"), ("x", "b1"), ("y", "a1")] {
         let client = vcr.session(agent).client(went_live);
         let answer = client.completion(Request::new("m").user("goal-7")).await;

@@ -66,9 +66,25 @@ fn recorded() -> tempfile::TempDir {
     directory
 }
 
+/// `source` has the other files behind its path: `session:p.jsonl?child=c.jsonl&override=o.json&pace_ms=5`.
 fn open(directory: &Path, source: &str) -> Vcr {
-    let builder = Vcr::builder().scenario("s").fixture_dir(directory);
-    builder.mode(Mode::Replay).source(source).open().unwrap()
+    let (source, files) = source.split_once('?').unwrap_or((source, ""));
+    let mut builder = Vcr::builder()
+        .scenario("s")
+        .fixture_dir(directory)
+        .mode(Mode::Replay);
+    let mut path = source.to_owned();
+    for file in files.split('&').filter(|file| !file.is_empty()) {
+        builder = match file.split_once('=').unwrap() {
+            ("child", file) => builder.child_files([file]),
+            ("override", file) => builder.override_file(file),
+            (option, value) => {
+                path = format!("{path}?{option}={value}");
+                builder
+            }
+        };
+    }
+    builder.source(path).open().unwrap()
 }
 
 async fn went_live(_: Request) -> Result<Reply, Failure> {
@@ -234,7 +250,8 @@ async fn a_session_that_is_disposed_of_asks_for_nothing_more() {
 }
 
 #[vcr_test(
-    source = "session:parent.jsonl?child=child.jsonl",
+    source = "session:parent.jsonl",
+    child_files = ["child.jsonl"],
     fixture_dir = "tests/fixtures/scripts"
 )]
 async fn disposed_of_under_the_attribute(vcr: Vcr) -> vcr_runtime::Result<()> {
@@ -366,7 +383,8 @@ async fn a_pace_is_kept_at_full_speed() {
 }
 
 #[vcr_test(
-    source = "session:parent.jsonl?child=child.jsonl",
+    source = "session:parent.jsonl",
+    child_files = ["child.jsonl"],
     fixture_dir = "tests/fixtures/scripts"
 )]
 async fn under_the_attribute(vcr: Vcr) -> Result<(), CallError> {

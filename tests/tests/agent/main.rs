@@ -11,13 +11,13 @@ use vcr_runtime::{Mode, Vcr, vcr_test};
 use door::{Door, http};
 use flow::{Told, run};
 
-const SOURCE: &str = "session:parent.jsonl?child=child-2.jsonl&child=child-1.jsonl&override=faults.json";
-
 /// What all of them say, by their names instead of the keys that they have in this run.
 const TRANSCRIPT: &str = include_str!("../../fixtures/agent/transcript.txt");
 
 #[vcr_test(
-    source = "session:parent.jsonl?child=child-2.jsonl&child=child-1.jsonl&override=faults.json",
+    source = "session:parent.jsonl",
+    child_files = ["child-2.jsonl", "child-1.jsonl"],
+    override_file = "faults.json",
     fixture_dir = "fixtures/agent",
     mode = replay
 )]
@@ -30,7 +30,9 @@ async fn in_process(vcr: Vcr) -> vcr_runtime::Result<()> {
 }
 
 #[vcr_test(
-    source = "session:parent.jsonl?child=child-2.jsonl&child=child-1.jsonl&override=faults.json",
+    source = "session:parent.jsonl",
+    child_files = ["child-2.jsonl", "child-1.jsonl"],
+    override_file = "faults.json",
     fixture_dir = "fixtures/agent",
     mode = replay
 )]
@@ -40,7 +42,9 @@ async fn by_a_client_of_openai(vcr: Vcr) -> vcr_runtime::Result<()> {
 }
 
 #[vcr_test(
-    source = "session:parent.jsonl?child=child-2.jsonl&child=child-1.jsonl&override=faults.json",
+    source = "session:parent.jsonl",
+    child_files = ["child-2.jsonl", "child-1.jsonl"],
+    override_file = "faults.json",
     fixture_dir = "fixtures/agent",
     mode = replay
 )]
@@ -57,7 +61,9 @@ async fn hundred(door: Door) {
     let (http, mut first) = (http(), None::<Told>);
     for number in 1..=100 {
         let builder = Vcr::builder().scenario("agent").fixture_dir("fixtures/agent");
-        let vcr = builder.mode(Mode::Replay).source(SOURCE).open().unwrap();
+        let builder = builder.mode(Mode::Replay).source("session:parent.jsonl");
+        let builder = builder.child_files(["child-2.jsonl", "child-1.jsonl"]);
+        let vcr = builder.override_file("faults.json").open().unwrap();
         let told = run(&vcr, door, &http, number).await;
         vcr.finish().await.unwrap();
         assert_eq!(told.transcript, TRANSCRIPT, "run {number}");

@@ -2,6 +2,7 @@
 
 mod environment;
 mod file;
+mod files;
 mod jitter;
 mod layer;
 mod nearest;
@@ -14,6 +15,7 @@ mod values;
 
 pub(crate) use environment::Environment;
 pub(crate) use file::{ProjectFile, RedactRules};
+pub(crate) use files::OverrideFile;
 pub(crate) use jitter::Jitter;
 pub(crate) use layer::{Key, Layer};
 pub(crate) use nearest::hint;

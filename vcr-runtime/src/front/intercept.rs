@@ -209,6 +209,10 @@ fn said(body: &Json) -> Vec<Event> {
 async fn replay<T: DeserializeOwned, E>(session: &Session, played: Played) -> Result<T, InterceptError<E>> {
     let total = std::time::Duration::from_micros(played.call.metrics.map_or(0, |metrics| metrics.total_us));
     played.pace(1).until(0, total).await;
+    if let Some(hang) = &played.hang {
+        hang.begin().map_err(|error| session.fault(error))?;
+        std::future::pending::<()>().await;
+    }
     let call = &played.call;
     if let Some(boundary) = &call.boundary {
         return Err(InterceptError::Replayed(Failure::from_boundary(boundary)));

@@ -33,6 +33,16 @@ impl Session {
         let own = match (self.source_path(), mode) {
             (Some(path), Mode::Replay) => Some(path),
             (Some(path), Mode::Auto) if path.exists() => Some(path),
+            // A document that nothing came to is told, whether or not there is a cassette to it.
+            (_, Mode::Replay)
+                if self
+                    .settings
+                    .override_file
+                    .as_ref()
+                    .is_some_and(|file| file.required) =>
+            {
+                self.cassette_path()
+            }
             (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
             _ => None,
         };

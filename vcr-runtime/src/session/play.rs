@@ -69,7 +69,7 @@ impl Played {
     pub(crate) fn http(&self, asked: &Asked) -> Playback {
         let call = &*self.call;
         let total = Duration::from_micros(call.metrics.map_or(0, |metrics| metrics.total_us));
-        if is_silent(call) {
+        if is_silent(call) && self.hang.is_none() {
             let unreachable = call
                 .boundary
                 .as_ref()
@@ -101,6 +101,8 @@ impl Played {
         let is_array = delivery.is_some_and(|delivery| delivery.is_array());
         let same_form = streamed == wants_stream && (!streamed || is_array == in_array(call));
         let body = match (&call.raw, delivery) {
+            // Before anything is said there is no head either.
+            _ if self.hang.is_some() && call.frames.is_empty() => PlaybackBody::Whole(total, Vec::new()),
             (Some(raw), _) if same_form || is_http_error(call) || delivery.is_none() => {
                 raw_body(call, &raw.body, delivery, total, streamed)
             }

@@ -1,7 +1,7 @@
 //! A session: one test's cassettes, settings and ledger. Every front asks it what to do with a call.
 
 use std::any::Any;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -25,7 +25,8 @@ use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
 use crate::source::{
-    Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, ScriptSource, Source, Where,
+    Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, OverriddenSource, Remedy, ScriptSource,
+    Source, Where,
 };
 
 /// Everything that a session is opened with.
@@ -260,7 +261,9 @@ impl Session {
             scope: key,
         };
         match tape.find(request, how, settings.speed.time_factor(), &servable) {
-            Ok(Found::Play(Answer { index, call, manner })) => {
+            Ok(Found::Play(Answer {
+                index, call, manner, ..
+            })) => {
                 self.ledger().served += 1;
                 let call = match wire {
                     Some(_) if call.is_of_another_protocol(&request.protocol) => {
@@ -425,6 +428,12 @@ impl Session {
             Role::Replay | Role::New => self.source(settings, identity, path, role, &label, &comparison)?,
         };
         let mut notes = Vec::new();
+        if let (Role::Record, Some(file)) = (role, &settings.override_file) {
+            notes.push(format!(
+                "the override file {} is not applied to a recording",
+                file.path
+            ));
+        }
         let tape = Tape::open(path.to_owned(), role, source, label, comparison, &mut notes)?;
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
@@ -448,7 +457,8 @@ impl Session {
                 return Ok(Some(Box::new(source)));
             }
             Some(SourceName::Session(files)) => {
-                let source = ScriptSource::open(directory, files, providers())?;
+                let overrides = settings.override_file.as_ref();
+                let source = ScriptSource::open(directory, files, overrides, providers())?;
                 return Ok(Some(Box::new(source)));
             }
             None => {}
@@ -456,9 +466,14 @@ impl Session {
         if role == Role::New && !path.exists() {
             return Ok(None);
         }
-        let pin = pin(settings, &label.scenario, path)?;
-        let source = CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)?;
-        Ok(Some(Box::new(source)))
+        let cassette = || {
+            let pin = pin(settings, &label.scenario, path)?;
+            CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)
+        };
+        let Some(file) = &settings.override_file else {
+            return Ok(Some(Box::new(cassette()?)));
+        };
+        OverriddenSource::open(directory, file, path, cassette).map(Some)
     }
 }
 

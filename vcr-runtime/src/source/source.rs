@@ -34,6 +34,11 @@ pub(crate) trait Source: Send + fmt::Debug {
 
     /// The answers that nobody asked for.
     fn leftovers(&self) -> Leftovers;
+
+    /// What of an override document was never applied, with the document; `None` where all of it was.
+    fn unapplied(&self) -> Option<(&Path, Leftovers)> {
+        None
+    }
 }
 
 /// A request to a source.
@@ -66,6 +71,18 @@ pub(crate) struct Answer {
     /// What is said, when, and how it ends.
     pub(crate) call: Arc<Call>,
     pub(crate) manner: Manner,
+    pub(crate) recorded: Recorded,
+}
+
+/// What a new take keeps of an answer that was played.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Recorded {
+    #[default]
+    Itself,
+    /// What it was played instead of.
+    Other(Arc<Call>),
+    /// It was never recorded.
+    Nothing,
 }
 
 /// How an answer is delivered, as far as that is its own and no setting's.

@@ -16,7 +16,9 @@ use crate::config::Ceilings;
 use crate::error::{Error, Result};
 use crate::model::CanonicalRequest;
 use crate::protocol::Providers;
-use crate::source::{Answer, Ask, Comparison, LISTED, Left, Leftovers, Manner, NotTaken, Source, Where};
+use crate::source::{
+    Answer, Ask, Comparison, LISTED, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where,
+};
 
 /// One run of a file of frozen answers.
 #[derive(Debug)]
@@ -100,6 +102,7 @@ impl Source for FrozenSource {
             index: lines.before as usize + number,
             call: Arc::new(call),
             manner: Manner::default(),
+            recorded: Recorded::Itself,
         })
     }
 

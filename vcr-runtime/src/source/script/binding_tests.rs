@@ -28,7 +28,7 @@ fn scripts(headers: &[(&str, Option<[u64; 2]>)]) -> Vec<Script> {
         children: names,
         ..SessionFiles::default()
     };
-    load(root.path(), &files).unwrap().0
+    load(root.path(), &files, None).unwrap().0
 }
 
 const HASH: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000001";

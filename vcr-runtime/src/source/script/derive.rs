@@ -32,7 +32,7 @@ struct Open {
     counted: bool,
 }
 
-const OVERRIDE: &str = "a call that ended by an error or was cancelled is no part of a log: say what it did in an override file, `session:FILE?override=FILE`, as a list of entries";
+const OVERRIDE: &str = "a call that ended by an error or was cancelled is no part of a log: say what it did in an override file (`override_file`), as a list of entries";
 
 impl Log {
     /// Reads a log. A child's begins behind what it inherited.

@@ -161,7 +161,7 @@ fn an_unfinished_call_is_named_with_the_way_out() {
                 "the session script s.jsonl line 3 begins the call of turn 1 step 2, which has no `finish` before {before}"
             )
         );
-        assert!(error.advice().contains("session:FILE?override=FILE"), "{error}");
+        assert!(error.advice().contains("(`override_file`)"), "{error}");
         assert_eq!(error.line(), Some(3));
     }
 }

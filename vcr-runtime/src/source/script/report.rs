@@ -79,7 +79,7 @@ fn headline(source: &ScriptSource, why: &NotTaken, private: bool) -> (String, St
                     more => format!("only {more} sessions were"),
                 }
             ),
-            "record the session again with all its children, and name their logs in `source` as `child=FILE`",
+            "record the session again with all its children, and name their logs in `child_files`",
         ),
     };
     (text, advice.to_owned())

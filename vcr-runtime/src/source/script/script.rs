@@ -6,17 +6,16 @@ use std::time::Duration;
 
 use super::answer::{self, Ending};
 use super::binding::{announce, seat};
-use super::chunk::{Chunk, Timed};
+use super::entry::{self, Pace};
 use super::fill::Live;
-use super::load::{Script, load};
-use super::overrides::Entry;
+use super::load::{Script, Step, load};
 use super::report;
-use crate::config::SessionFiles;
+use crate::config::{OverrideFile, SessionFiles};
 use crate::error::{Error, Result};
 use crate::json::Json;
-use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, Frames, RecordedRequest};
+use crate::model::{Call, CanonicalRequest};
 use crate::protocol::Providers;
-use crate::source::{Answer, Ask, Hang, Left, Leftovers, Manner, NotTaken, Source, Where, count};
+use crate::source::{Answer, Ask, Hang, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where, count};
 
 /// One run of a session script and those of its children.
 #[derive(Debug)]
@@ -26,7 +25,8 @@ pub(crate) struct ScriptSource {
     /// The primary first, then the children in the order in which they were created.
     pub(super) scripts: Vec<Script>,
     providers: Providers,
-    pace: Option<Duration>,
+    pace: Pace,
+    is_paced: bool,
 }
 
 impl ScriptSource {
@@ -34,14 +34,21 @@ impl ScriptSource {
     ///
     /// # Errors
     /// The first rule that one of them breaks, with its line.
-    pub(crate) fn open(directory: &Path, files: &SessionFiles, providers: Providers) -> Result<Self> {
-        let (scripts, id) = load(directory, files)?;
+    pub(crate) fn open(
+        directory: &Path,
+        files: &SessionFiles,
+        overrides: Option<&OverrideFile>,
+        providers: Providers,
+    ) -> Result<Self> {
+        let (scripts, id) = load(directory, files, overrides)?;
+        let pace = files.pace_ms.filter(|pace| *pace > 0).map(Duration::from_millis);
         Ok(Self {
             path: directory.join(&files.path),
             id,
             scripts,
             providers,
-            pace: files.pace_ms.filter(|pace| *pace > 0).map(Duration::from_millis),
+            pace: Pace::of(pace),
+            is_paced: pace.is_some(),
         })
     }
 
@@ -58,96 +65,27 @@ impl ScriptSource {
             false => self.scripts[index].key(),
         });
         let live = Live::new(&request.messages, sessions.collect());
-        let (mut chunks, ending) = self.said(slot, number, &live)?;
-        for (_, chunk) in &mut chunks {
-            live.chunk(chunk)?;
-        }
-        let hang = match &ending {
-            Ending::Never(hang) => Some(hang.clone()),
-            Ending::Said | Ending::Throws { .. } => None,
-        };
-        let mut call = answer::call(self.paced(chunks), ending);
-        if !request.stream() {
-            fail_whole(&mut call);
-        }
-        let hash = crate::canon::request_hash(request);
-        call.request = Arc::new(RecordedRequest::recorded(request.clone(), hash));
-        Ok((call, hang))
-    }
-
-    fn said(&self, slot: usize, number: usize, live: &Live<'_>) -> Result<(Timed, Ending), String> {
-        let script = &self.scripts[slot];
-        let untimed = |chunks: &[Chunk]| chunks.iter().map(|chunk| (0, chunk.clone())).collect();
-        match script.written(number) {
-            None => {
-                let chunks = script.recorded(number).ok_or("the log has no such call")?;
-                Ok((chunks, Ending::Said))
+        match self.scripts[slot].step(number) {
+            Step::Written { entry, base } => {
+                let base = base.and_then(|base| self.recorded(slot, base));
+                entry::play(entry, base.as_ref(), self.pace, &live, request)
             }
-            Some(Entry::Chunks(chunks)) => Ok((untimed(chunks), Ending::Said)),
-            Some(Entry::Throw {
-                chunks,
-                message,
-                code,
-                accepted,
-            }) => {
-                let (mut message, mut code) = (message.clone(), code.clone());
-                live.text(&mut message)?;
-                live.text(&mut code)?;
-                let accepted = *accepted;
-                let ending = Ending::Throws {
-                    message,
-                    code,
-                    accepted,
-                };
-                Ok((untimed(chunks), ending))
-            }
-            Some(Entry::Hang { ready_file }) => {
-                let mut ready = ready_file.clone();
-                ready.as_mut().map_or(Ok(()), |ready| live.text(ready))?;
-                let ready = ready.map(PathBuf::from);
-                if let Some(missing) = ready.as_deref().and_then(missing_directory) {
-                    let missing = missing.display();
-                    return Err(format!(
-                        "its ready file cannot be made: there is no directory {missing}"
-                    ));
-                }
-                let partial = Chunk::Text {
-                    index: 0,
-                    text: "partial".to_owned(),
-                };
-                Ok((untimed(&[Chunk::Start, partial]), Ending::Never(Hang { ready })))
+            Step::Recorded(number) => {
+                let chunks = self.scripts[slot].recorded(number);
+                let mut chunks = chunks.ok_or("the log has no such call")?;
+                chunks.iter_mut().try_for_each(|(_, chunk)| live.chunk(chunk))?;
+                let mut call = answer::call(self.pace.paced(chunks), Ending::Said);
+                entry::fit(&mut call, request);
+                Ok((call, None))
             }
         }
     }
 
-    /// Times in microseconds from the call's start: of the pace where there is one, else between the recorded ones.
-    fn paced(&self, chunks: Timed) -> impl Iterator<Item = (u64, Chunk)> {
-        let first = chunks.first().map_or(0, |(time, _)| *time);
-        let pace = self
-            .pace
-            .map(|pace| u64::try_from(pace.as_micros()).unwrap_or(u64::MAX));
-        (1_u64..)
-            .zip(chunks)
-            .map(move |(place, (time, chunk))| match pace {
-                Some(pace) => (pace.saturating_mul(place), chunk),
-                None => (time.saturating_sub(first).saturating_mul(1000), chunk),
-            })
+    /// A call of the log as it stands there.
+    fn recorded(&self, slot: usize, number: usize) -> Option<Call> {
+        let chunks = self.scripts[slot].recorded(number)?;
+        Some(answer::call(self.pace.paced(chunks), Ending::Said))
     }
-}
-
-/// Whoever reads no stream gets a failure alone, without what had been said before it.
-fn fail_whole(call: &mut Call) {
-    let is_error = |boundary: &Boundary| boundary.kind == BoundaryKind::Error;
-    if call.boundary.as_ref().is_some_and(is_error) {
-        call.frames = Frames::default();
-        call.http.take_if(|head| head.status < 400);
-    }
-}
-
-/// The directory of a file, where it is not there.
-fn missing_directory(file: &Path) -> Option<&Path> {
-    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty())?;
-    (!parent.is_dir()).then_some(parent)
 }
 
 /// The key of the session that a call belongs to: what the call says of itself, else `metadata.session_id` of its request,
@@ -209,9 +147,10 @@ impl Source for ScriptSource {
             index,
             call: Arc::new(call),
             manner: Manner {
-                timed: self.pace.is_some(),
+                timed: self.is_paced,
                 hang,
             },
+            recorded: Recorded::Itself,
         })
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::Matching;
+use crate::config::{Matching, OverrideFile, SessionFiles};
 use crate::source::How;
 
 const FINISH: &str = "{\"type\":\"finish\",\"reason\":{\"kind\":\"stop\"}}";
@@ -19,15 +19,33 @@ fn log(created: u32, id: &str, texts: &[&str]) -> String {
     header + &calls.collect::<String>()
 }
 
+/// `source` has the other files behind its path: `session:p.jsonl?child=c.jsonl&override=o.json&pace_ms=5`.
 fn open(files: &[(&str, &str)], source: &str) -> Result<(tempfile::TempDir, ScriptSource)> {
     let root = tempfile::tempdir().unwrap();
     for (name, text) in files {
         std::fs::write(root.path().join(name), text).unwrap();
     }
-    let crate::config::SourceName::Session(files) = crate::config::SourceName::read(source).unwrap() else {
-        panic!("{source} is no session")
+    let (path, options) = source.split_once('?').unwrap_or((source, ""));
+    let mut files = SessionFiles {
+        path: path.strip_prefix("session:").unwrap().to_owned(),
+        ..SessionFiles::default()
     };
-    let source = ScriptSource::open(root.path(), &files, Providers::default())?;
+    let mut overrides = None;
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        let (name, value) = option.split_once('=').unwrap();
+        match name {
+            "child" => files.children.push(value.to_owned()),
+            "override" => {
+                // As a variable names it: it need not be there.
+                overrides = Some(OverrideFile {
+                    path: value.to_owned(),
+                    required: false,
+                });
+            }
+            _ => files.pace_ms = Some(value.parse().unwrap()),
+        }
+    }
+    let source = ScriptSource::open(root.path(), &files, overrides.as_ref(), Providers::default())?;
     Ok((root, source))
 }
 
@@ -106,7 +124,7 @@ fn sessions_take_their_scripts_in_the_order_of_their_first_calls() {
     );
     assert!(
         over.ends_with(
-            "record the session again with all its children, and name their logs in `source` as `child=FILE`"
+            "record the session again with all its children, and name their logs in `child_files`"
         ),
         "{over}"
     );
@@ -336,7 +354,54 @@ fn an_override_patches_appends_and_replaces() {
     let cut = answer(&mut source, None, &asked).unwrap().call;
     assert_eq!(
         cut.boundary.as_ref().map(|boundary| boundary.kind),
-        Some(BoundaryKind::Truncated)
+        Some(crate::model::BoundaryKind::Truncated)
+    );
+}
+
+#[test]
+fn a_patch_in_front_of_a_call_leaves_it_to_the_next() {
+    let patch = r#"{"patches":[
+        {"before":1,"entry":{"kind":"throw","message":"slow down","code":"rate_limit","status":429}},
+        {"before":1,"entry":{"kind":"cut","frames":1}},
+        {"before":0,"entry":{"kind":"hang","frames":0}},
+        {"at":1,"entry":{"kind":"throw","frames":1,"message":"m","code":"c"}}]}"#;
+    let logged = log(1, "p", &["0", "1"]);
+    let files = [("p.jsonl", logged.as_str()), ("o.json", patch)];
+    let (_root, mut source) = open(&files, "session:p.jsonl?override=o.json").unwrap();
+    let mut asked = request("x");
+    asked.parameters.push("stream", true);
+    let mut told = Vec::new();
+    for _ in 0..5 {
+        let answer = answer(&mut source, None, &asked).unwrap();
+        let text: String = answer
+            .call
+            .frames
+            .iter()
+            .map(|frame| frame.chunk.as_str())
+            .collect();
+        let end = answer
+            .call
+            .boundary
+            .as_ref()
+            .map_or("ok", |boundary| &boundary.error_type);
+        told.push(format!("{text}/{end}"));
+    }
+    assert_eq!(
+        told,
+        ["/Cancelled", "0/ok", "/rate_limit", "1/ConnectionReset", "1/c"]
+    );
+    assert!(matches!(
+        answer(&mut source, None, &asked),
+        Err(NotTaken::Exhausted { .. })
+    ));
+    let beyond = r#"{"patches":[{"at":0,"entry":{"kind":"cut","frames":3}}]}"#;
+    let files = [("p.jsonl", logged.as_str()), ("o.json", beyond)];
+    let error = open(&files, "session:p.jsonl?override=o.json").unwrap_err();
+    assert!(
+        error
+            .message()
+            .ends_with("o.json has patch 0.entry, which plays 3 frames, and call 0 of the log has 2 frames"),
+        "{error}"
     );
 }
 
@@ -437,7 +502,7 @@ fn files_that_are_not_there_say_what_to_do() {
             "session:../p.jsonl",
             crate::ErrorKind::CassetteBroken,
             "../p.jsonl cannot be read: its path is not a relative path of plain names, at most 1024 bytes long",
-            "name another file in `source`",
+            "name another file of the fixture directory",
         ),
         (
             &[
@@ -465,7 +530,7 @@ fn files_that_are_not_there_say_what_to_do() {
         path: "p.jsonl".to_owned(),
         ..SessionFiles::default()
     };
-    let error = ScriptSource::open(root.path(), &files, Providers::default()).unwrap_err();
+    let error = ScriptSource::open(root.path(), &files, None, Providers::default()).unwrap_err();
     assert!(
         error
             .message()
