@@ -307,6 +307,7 @@ impl Outcome {
 pub fn clean(command: &mut Command) {
     const PREFIXES: [&str; 6] = [
         "VCR_",
+        "DSH_SNAPSHOT_",
         "NEXTEST",
         "CARGO_PKG_",
         "CARGO_MANIFEST_",
