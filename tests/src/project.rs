@@ -305,7 +305,7 @@ impl Outcome {
 
 /// Removes what the surrounding run must not hand down: settings of the product, of test runners, of this package.
 pub fn clean(command: &mut Command) {
-    const PREFIXES: [&str; 6] = [
+    const PREFIXES: [&str; 7] = [
         "VCR_",
         "DSH_SNAPSHOT_",
         "NEXTEST",
