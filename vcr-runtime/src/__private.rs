@@ -11,7 +11,7 @@ use crate::config::{Layer, Mode};
 use crate::error::{Error, ErrorKind};
 use crate::front::Vcr;
 use crate::identity::Place;
-use crate::scope::{self, ThreadGuard};
+use crate::scope::{self, Home, ThreadGuard};
 use crate::session::{Opening, Session, Verdict};
 
 /// What the attribute says, as literals; `None` leaves a setting to the environment.
@@ -192,9 +192,9 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
         Ok(session) => Arc::new(session),
         Err(error) => return fail(spec, &error),
     };
-    let vcr = Vcr { session };
+    let vcr = Vcr::of(session);
     let result = {
-        let _ambient = ThreadGuard::enter(Arc::clone(&vcr.session));
+        let _ambient = ThreadGuard::enter(Home::of(Arc::clone(&vcr.session)));
         match body {
             Body::Sync(body) => catch_unwind(AssertUnwindSafe(|| body(vcr.clone()))),
             Body::Async(body) => match runtime(spec, &vcr) {

@@ -217,9 +217,7 @@ fn open(layers: Vec<Layer>, default_mode: Mode, breaker: Option<Arc<dyn StreamBr
         start_paused: false,
         breaker,
     };
-    Ok(Vcr {
-        session: Arc::new(Session::open(opening)?),
-    })
+    Ok(Vcr::of(Arc::new(Session::open(opening)?)))
 }
 
 /// Runs `future` inside a session with cassettes in `directory`, and ends the session after it.

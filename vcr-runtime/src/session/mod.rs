@@ -1,6 +1,7 @@
 //! One test's open source plus cursors: matching, recording, playing, the ledger and the verdict.
 
 mod breaker;
+mod closing;
 #[cfg_attr(
     not(feature = "gateway"),
     expect(dead_code, reason = "only HTTP fronts use the seam")
@@ -29,7 +30,7 @@ mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use exchange::{
-    End, Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
+    End, Exchange, Hanging, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
 };
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;

@@ -8,10 +8,7 @@ use super::tape::{Kept, Role, Tape};
 use crate::config::{Matching, Mode};
 use crate::error::{Error, ErrorKind};
 use crate::observe;
-use crate::source::{Left, count};
-
-/// Recorded calls listed in a report at most; the rest is counted.
-const LISTED: usize = 8;
+use crate::source::{Leftovers, count};
 
 /// What a session did, once it has ended well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,7 +79,10 @@ impl Session {
         look: impl FnOnce(&[std::sync::Arc<Tape>]),
     ) -> Verdict {
         let mut failure = None;
-        if passed && let Err(error) = self.open_own_for_recording() {
+        if passed
+            && !self.is_disposed()
+            && let Err(error) = self.open_own_for_recording()
+        {
             failure = Some(error);
         }
         let tapes = self.close();
@@ -91,7 +91,8 @@ impl Session {
         let mut report = Report::default();
         let mut lines = Vec::new();
         self.note_unfinished(&tapes, aborted);
-        let leftovers = [self.leftovers(&tapes, &mut report), self.unapplied(&tapes)];
+        let unapplied = self.unapplied(&tapes).filter(|_| !self.is_disposed());
+        let leftovers = [self.leftovers(&tapes, &mut report), unapplied];
         let leftovers: Vec<Error> = leftovers.into_iter().flatten().collect();
         // Whatever makes the test fail sends what it recorded to the side file.
         let good = passed && leftovers.is_empty() && self.ledger().fault.is_none();
@@ -157,8 +158,27 @@ impl Session {
         }
     }
 
-    /// The error about recorded calls that nobody asked for.
+    /// Whether everything that was opened has been asked for so far, the session's own file included.
+    ///
+    /// # Errors
+    /// `Verdict`, with all that was not; whatever kept the session's own file from being opened.
+    pub(crate) fn assert_consumed(&self) -> crate::error::Result<()> {
+        self.unasked(&self.opened()?)
+            .map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// The error about recorded calls that nobody asked for, unless they may be left.
     fn leftovers(&self, tapes: &[std::sync::Arc<Tape>], report: &mut Report) -> Option<Error> {
+        let (unused, error) = self.unasked(tapes)?;
+        if self.settings().allow_unused || self.is_disposed() {
+            report.unused = unused;
+            return None;
+        }
+        Some(error)
+    }
+
+    /// How many recorded calls nobody asked for, where there are any, and the error about them.
+    fn unasked(&self, tapes: &[std::sync::Arc<Tape>]) -> Option<(usize, Error)> {
         let mut text = String::new();
         let mut all = 0;
         let mut first = None;
@@ -168,20 +188,16 @@ impl Session {
             else {
                 continue;
             };
-            let left = leftovers.left;
+            let left = &leftovers.left;
             if left.is_empty() || tape.has_recorded() {
                 continue;
             }
             let unused: usize = left.iter().map(|left| left.answers).sum();
             all += unused;
             first.get_or_insert_with(|| (source.clone(), leftovers.unit, leftovers.remedy));
-            self.list(&source, leftovers.noun, leftovers.all, &left, &mut text);
+            self.list(&source, &leftovers, &mut text);
         }
         let (path, unit, remedy) = first?;
-        if self.settings().allow_unused {
-            report.unused = all;
-            return None;
-        }
         let alive = self.ledger().alive;
         if alive > 0 {
             let tasks = count(alive, "task");
@@ -208,7 +224,7 @@ impl Session {
             ),
             format!("{remedy}; if a task was to make the call, was it dropped before it ran?"),
         );
-        Some(error.at(&path))
+        Some((all, error.at(&path)))
     }
 
     /// The error about what of an override document was never applied: then the test did not test what it says.
@@ -224,7 +240,7 @@ impl Session {
                 continue;
             };
             all += leftovers.left.len();
-            self.list(&path, leftovers.noun, leftovers.all, &leftovers.left, &mut text);
+            self.list(&path, &leftovers, &mut text);
             first.get_or_insert(path);
         }
         let verb = if all == 1 { "was" } else { "were" };
@@ -241,20 +257,31 @@ impl Session {
     }
 
     /// One file of a report with what is left of it.
-    fn list(&self, path: &Path, noun: &str, all: usize, left: &[Left], text: &mut String) {
+    fn list(&self, path: &Path, leftovers: &Leftovers, text: &mut String) {
+        let Leftovers {
+            noun,
+            all,
+            besides,
+            left,
+            listed,
+            ..
+        } = leftovers;
         let unused: usize = left.iter().map(|left| left.answers).sum();
+        let besides = besides
+            .as_ref()
+            .map_or_else(String::new, |more| format!(", {more}"));
         text.push_str(&format!(
-            "\n  {noun:<9} {} ({unused} of {all} unused)",
+            "\n  {noun:<9} {} ({unused} of {all} unused{besides})",
             path.display()
         ));
-        for answer in left.iter().take(LISTED) {
+        for answer in left.iter().take(*listed) {
             text.push_str(&format!("\n    {}", answer.name));
             if !self.settings().private {
                 text.push_str(&format!(": {}", answer.about));
             }
         }
-        if left.len() > LISTED {
-            text.push_str(&format!("\n    and {} more", left.len() - LISTED));
+        if left.len() > *listed {
+            text.push_str(&format!("\n    and {} more", left.len() - listed));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::miss::{self, describe};
-use super::{Answer, Ask, Left, Leftovers, Manner, NotTaken, Recorded, Remedy, Source, Where};
+use super::{Answer, Ask, LISTED, Left, Leftovers, Manner, NotTaken, Recorded, Remedy, Source, Where};
 use crate::canon::IgnorePaths;
 use crate::cassette::{Cassette, Chosen, Journal};
 use crate::error::{Error, ErrorKind, Result};
@@ -107,7 +107,9 @@ impl Source for CassetteSource {
             unit: "recorded call",
             remedy: None,
             all: self.cursor.len(),
+            besides: None,
             left: left.collect(),
+            listed: LISTED,
         }
     }
 }

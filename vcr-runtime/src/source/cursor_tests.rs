@@ -38,6 +38,7 @@ fn once(matching: Matching) -> How<'static> {
         matching,
         repeat: false,
         session: None,
+        scope: None,
     }
 }
 
@@ -54,6 +55,7 @@ fn where_calls_may_repeat_the_last_equal_one_answers_again() {
                 matching,
                 repeat,
                 session: None,
+                scope: None,
             };
             cursor
                 .take(&live(text), how, |_, _| Ok(()))
@@ -88,6 +90,7 @@ fn a_call_written_by_hand_and_the_last_of_an_order_may_repeat_too() {
         matching,
         repeat: true,
         session: None,
+        scope: None,
     };
     for _ in 0..2 {
         assert_eq!(

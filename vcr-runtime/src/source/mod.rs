@@ -21,4 +21,6 @@ pub(crate) use miss::count;
 pub(crate) use project::Project;
 pub(crate) use remedy::Remedy;
 pub(crate) use script::{OverriddenSource, ScriptSource};
-pub(crate) use source::{Answer, Ask, Hang, How, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where};
+pub(crate) use source::{
+    Answer, Ask, Hang, How, LISTED, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where,
+};

@@ -92,3 +92,54 @@ pub(super) fn unread(noun: &str, why: Unfit, path: &Path, ceiling: usize, missin
     let message = format!("the {noun} {} cannot be read: {says}", path.display());
     Error::new(kind, message, advice).at(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What takes a moment that no test from outside can hit: the file changes while it is read, and the like.
+    #[test]
+    fn whatever_keeps_a_file_from_being_read_is_told_with_what_to_do() {
+        let another = "name another file of the fixture directory";
+        for (why, kind, says, advice) in [
+            (
+                Unfit::Unreadable(Unreadable::Changed),
+                ErrorKind::CassetteBroken,
+                "it was changed while it was read",
+                "run the test again once nothing writes the file",
+            ),
+            (
+                Unfit::Unreadable(Unreadable::TooManyLinks),
+                ErrorKind::CassetteBroken,
+                "more than 16 links lead to it",
+                another,
+            ),
+            (
+                Unfit::Unreadable(Unreadable::Refused),
+                ErrorKind::CassetteBroken,
+                "the system refuses to read it",
+                another,
+            ),
+            (
+                Unfit::Unreadable(Unreadable::Missing),
+                ErrorKind::CassetteMissing,
+                "there is no such file",
+                "record it",
+            ),
+            (
+                Unfit::TooLarge,
+                ErrorKind::CassetteBroken,
+                "it is larger than 7 bytes",
+                "record a shorter session",
+            ),
+        ] {
+            let error = unread(SCRIPT, why, Path::new("s.jsonl"), 7, "record it");
+            let message = format!("the session script s.jsonl cannot be read: {says}");
+            assert_eq!((error.kind(), error.message()), (kind, message.as_str()));
+            assert_eq!(
+                (error.advice(), error.path()),
+                (advice, Some(Path::new("s.jsonl")))
+            );
+        }
+    }
+}

@@ -8,6 +8,7 @@ use super::answer::{self, Ending};
 use super::chunk::Timed;
 use super::derive::Log;
 use super::fault::{DOCUMENT, Fault, SCRIPT, unread};
+use super::log::Header;
 use super::overrides::{Entry, Overrides, Patch, Place};
 use crate::canon::hex;
 use crate::config::{OverrideFile, SessionFiles};
@@ -28,6 +29,10 @@ pub(super) struct Script {
     pub(super) next: usize,
     /// The live session that it is bound to; within, its key, where it has one.
     pub(super) live: Option<Option<String>>,
+    /// It was bound by its order, while others that may run beside it were free.
+    pub(super) guessed: bool,
+    /// The key of the live session that it is kept for: another session's request said that it was started.
+    pub(super) announced: Option<String>,
     log: Option<Log>,
     /// What each call does, where that is not what the log has, call by call.
     steps: Option<Vec<Written>>,
@@ -56,6 +61,8 @@ impl Script {
             before: 0,
             next: 0,
             live: None,
+            guessed: false,
+            announced: None,
             log,
             steps,
         }
@@ -65,6 +72,22 @@ impl Script {
     pub(super) fn len(&self) -> usize {
         let logged = || self.log.as_ref().map_or(0, Log::len);
         self.steps.as_ref().map_or_else(logged, Vec::len)
+    }
+
+    /// The key of its live session, bound or announced.
+    pub(super) fn key(&self) -> Option<&str> {
+        let bound = self.live.as_ref().and_then(Option::as_deref);
+        bound.or(self.announced.as_deref())
+    }
+
+    /// What its log says of itself.
+    pub(super) fn header(&self) -> Option<&Header> {
+        self.log.as_ref().map(|log| &log.header)
+    }
+
+    /// When it ran, where its log tells.
+    pub(super) fn ran(&self) -> Option<(u64, u64)> {
+        self.log.as_ref()?.ran
     }
 
     pub(super) fn step(&self, number: usize) -> Step<'_> {

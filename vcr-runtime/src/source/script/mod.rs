@@ -2,6 +2,7 @@
 //! which works on them and on cassettes.
 
 mod answer;
+mod binding;
 mod chunk;
 mod derive;
 mod entry;

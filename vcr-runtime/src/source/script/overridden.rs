@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest};
 use crate::source::miss::describe_live;
 use crate::source::{
-    Answer, Ask, CassetteSource, Hang, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where,
+    Answer, Ask, CassetteSource, Hang, LISTED, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where,
 };
 
 /// One run of a cassette and of the document that overrides it.
@@ -298,7 +298,9 @@ impl Source for OverriddenSource {
             unit: "override",
             remedy: None,
             all,
+            besides: None,
             left,
+            listed: LISTED,
         };
         (!leftovers.left.is_empty()).then_some((&*self.document, leftovers))
     }

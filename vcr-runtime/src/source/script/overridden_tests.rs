@@ -79,6 +79,7 @@ fn take(source: &mut dyn Source, request: &CanonicalRequest, matching: Matching)
         matching,
         repeat: false,
         session: None,
+        scope: None,
     };
     source.take(&Ask {
         request,
@@ -226,6 +227,7 @@ fn an_answer_that_cannot_be_read_leaves_all_as_it_is() {
             matching: Matching::Sequential,
             repeat: false,
             session: None,
+            scope: None,
         },
         servable: &|_| Err(Error::new(ErrorKind::Miss, "no", "")),
     };
@@ -246,6 +248,7 @@ fn a_call_that_repeats_is_patched_each_time_and_preceded_once() {
             matching: Matching::Keyed,
             repeat: true,
             session: None,
+            scope: None,
         };
         let ask = Ask {
             request: &asked,

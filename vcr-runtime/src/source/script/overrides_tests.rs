@@ -29,6 +29,73 @@ fn each_rule_names_the_place() {
             "{\"patches\":[],\"x\":1}",
             "is neither a list of entries nor `{\"patches\": […]}`",
         ),
+        (
+            "{\"patches\":{}}",
+            "is neither a list of entries nor `{\"patches\": […]}`",
+        ),
+        ("{}", "is neither a list of entries nor `{\"patches\": […]}`"),
+        (
+            "{\"patches\":[],\"patches\":[]}",
+            "is no JSON document: the object names this key twice (column 28)",
+        ),
+        ("[{}]", "has entry 0, which has no `kind`"),
+        (
+            "[{\"kind\":1}]",
+            "has entry 0, which has a `kind` that is no text",
+        ),
+        (
+            "[{\"kind\":\"chunks\",\"chunks\":{}}]",
+            "has entry 0, which has a `chunks` that is no list",
+        ),
+        (
+            "[{\"kind\":\"chunks\",\"chunks\":[1]}]",
+            "has entry 0.chunks[0], which is no object",
+        ),
+        (
+            "[{\"kind\":\"chunks\",\"chunks\":[{\"type\":\"text\"}]}]",
+            "has entry 0.chunks[0], which has the unknown type `text`",
+        ),
+        (
+            "[{\"kind\":\"throw\",\"chunks\":[],\"message\":\"m\",\"code\":\"\"}]",
+            "has entry 0, which has an empty `code`",
+        ),
+        (
+            "[{\"kind\":\"throw\",\"chunks\":[],\"message\":1,\"code\":\"c\"}]",
+            "has entry 0, which has a `message` that is no text",
+        ),
+        (
+            "[{\"kind\":\"throw\",\"chunks\":[],\"message\":\"m\",\"code\":\"c\",\"x\":429}]",
+            "has entry 0, which has the member `x`, which has no place there",
+        ),
+        (
+            "[{\"kind\":\"hang\",\"readyFile\":1}]",
+            "has entry 0, which has a `readyFile` that is no text",
+        ),
+        (
+            "[{\"kind\":\"hang\",\"chunks\":[]}]",
+            "has entry 0, which has the member `chunks`, which has no place there",
+        ),
+        ("{\"patches\":[1]}", "has patch 0, which is no object"),
+        (
+            "{\"patches\":[{\"entry\":{\"kind\":\"hang\"}}]}",
+            "has patch 0, which has no `at`",
+        ),
+        (
+            "{\"patches\":[{\"at\":0.5,\"entry\":{}}]}",
+            "has patch 0, which has an `at` that is no whole number in its range",
+        ),
+        (
+            "{\"patches\":[{\"at\":9007199254740992,\"entry\":{}}]}",
+            "has patch 0, which has an `at` that is no whole number in its range",
+        ),
+        (
+            "{\"patches\":[{\"at\":0,\"entry\":1}]}",
+            "has patch 0.entry, which is no object",
+        ),
+        (
+            "{\"patches\":[{\"at\":0,\"entry\":{\"kind\":\"hang\"}},{\"at\":1,\"entry\":{\"kind\":\"chunks\",\"chunks\":[{\"type\":\"finish\",\"reason\":{\"kind\":\"stop\"}},{\"type\":\"usage\"}]}}]}",
+            "has patch 1.entry.chunks[1], which has no `usage`",
+        ),
         ("[{\"kind\":\"hang\"},1]", "has entry 1, which is no object"),
         (
             "[{\"kind\":\"wait\"}]",
@@ -99,7 +166,7 @@ fn each_rule_names_the_place() {
         ),
         (
             "{\"patches\":[{\"at\":-1,\"entry\":{}}]}",
-            "has patch 0, which has a `at` that is no whole number in its range",
+            "has patch 0, which has an `at` that is no whole number in its range",
         ),
         (
             "{\"patches\":[{\"at\":0,\"entry\":{\"kind\":\"hang\"},\"x\":0}]}",
@@ -120,6 +187,11 @@ fn each_rule_names_the_place() {
     ] {
         assert_eq!(problem(text), expected, "{text}");
     }
+    let deep = problem(&"[".repeat(100_000));
+    assert!(
+        deep.starts_with("is no JSON document: the document is nested too deeply (column 65"),
+        "{deep}"
+    );
 }
 
 #[test]

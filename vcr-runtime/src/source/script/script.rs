@@ -1,11 +1,11 @@
 //! A session script as a source: one run's cursors, a script a session.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::{self, Ending};
+use super::binding::{announce, seat};
 use super::entry::{self, Pace};
 use super::fill::Live;
 use super::load::{Script, Step, load};
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::model::{Call, CanonicalRequest};
 use crate::protocol::Providers;
-use crate::source::{Answer, Ask, Hang, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where};
+use crate::source::{Answer, Ask, Hang, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where, count};
 
 /// One run of a session script and those of its children.
 #[derive(Debug)]
@@ -24,8 +24,6 @@ pub(crate) struct ScriptSource {
     id: String,
     /// The primary first, then the children in the order in which they were created.
     pub(super) scripts: Vec<Script>,
-    /// Which script each live session has, by its key; calls without one are a session together.
-    bound: HashMap<Option<String>, usize>,
     providers: Providers,
     pace: Pace,
     is_paced: bool,
@@ -48,18 +46,10 @@ impl ScriptSource {
             path: directory.join(&files.path),
             id,
             scripts,
-            bound: HashMap::new(),
             providers,
             pace: Pace::of(pace),
             is_paced: pace.is_some(),
         })
-    }
-
-    /// The script of a live session: its own, or the next that has none.
-    fn slot(&self, session: &Option<String>) -> Result<usize, NotTaken> {
-        let next = || Some(self.bound.len()).filter(|next| *next < self.scripts.len());
-        let slot = self.bound.get(session).copied().or_else(next);
-        slot.ok_or(NotTaken::Over)
     }
 
     /// What the entry does, with its placeholders filled in.
@@ -72,7 +62,7 @@ impl ScriptSource {
     ) -> Result<(Call, Option<Hang>), String> {
         let sessions = (0..self.scripts.len()).map(|index| match index == slot {
             true => session.as_deref(),
-            false => self.scripts[index].live.as_ref().and_then(Option::as_deref),
+            false => self.scripts[index].key(),
         });
         let live = Live::new(&request.messages, sessions.collect());
         match self.scripts[slot].step(number) {
@@ -98,7 +88,8 @@ impl ScriptSource {
     }
 }
 
-/// The key of the session that a call belongs to: what the call says of itself, else `metadata.session_id` of its request.
+/// The key of the session that a call belongs to: what the call says of itself, else `metadata.session_id` of its request,
+/// else what it came through.
 fn session_of(ask: &Ask<'_>) -> Option<String> {
     let of_request = || {
         ask.request
@@ -107,7 +98,8 @@ fn session_of(ask: &Ask<'_>) -> Option<String> {
             .get("session_id")
             .and_then(Json::as_str)
     };
-    ask.how.session.or_else(of_request).map(str::to_owned)
+    let key = ask.how.session.or_else(of_request).or(ask.how.scope);
+    key.map(str::to_owned)
 }
 
 impl Source for ScriptSource {
@@ -125,7 +117,10 @@ impl Source for ScriptSource {
             return Err(NotTaken::Refused(report::no_completion()));
         }
         let session = session_of(ask);
-        let slot = self.slot(&session)?;
+        let hash = || crate::canon::request_hash(ask.request);
+        let seat = seat(&self.scripts, session.as_deref(), hash)?;
+        let slot = seat.slot;
+        announce(&mut self.scripts, slot, &ask.request.messages);
         let script = &self.scripts[slot];
         let number = script.next;
         if number >= script.len() {
@@ -144,8 +139,10 @@ impl Source for ScriptSource {
         (ask.servable)(&call).map_err(NotTaken::Refused)?;
         let script = &mut self.scripts[slot];
         script.next = number + 1;
-        script.live = Some(session.clone());
-        self.bound.insert(session, slot);
+        if script.live.is_none() {
+            script.live = Some(session);
+            script.guessed = seat.guessed;
+        }
         Ok(Answer {
             index,
             call: Arc::new(call),
@@ -163,6 +160,8 @@ impl Source for ScriptSource {
 
     /// Every script that no session was bound to, and every cursor that has not reached its end.
     fn leftovers(&self) -> Leftovers {
+        let is_unbound = |script: &&Script| script.live.is_none() && script.len() > 0;
+        let unbound = self.scripts.iter().filter(is_unbound).count();
         let left = self.scripts.iter().filter_map(|script| {
             let unused = script.len().saturating_sub(script.next);
             let about = match &script.live {
@@ -188,7 +187,11 @@ impl Source for ScriptSource {
                 "if the program is right to ask for less, record the session again; if several agents made these calls, give each a session key, such as `vcr_session` in its metadata",
             ),
             all: self.scripts.iter().map(Script::len).sum(),
+            besides: (unbound > 0)
+                .then(|| format!("{unbound} of {} never bound", count(self.scripts.len(), "script"))),
             left: left.collect(),
+            // A line a script, and all of them at once.
+            listed: usize::MAX,
         }
     }
 }

@@ -70,6 +70,7 @@ fn answer(
             // A script that has ended is not begun again.
             repeat: true,
             session,
+            scope: None,
         },
         servable: &|_| Ok(()),
     })
@@ -141,6 +142,110 @@ fn sessions_take_their_scripts_in_the_order_of_their_first_calls() {
 }
 
 #[test]
+fn siblings_that_nothing_tells_apart_are_named_with_the_ways_out() {
+    let (_root, mut source) = open(
+        &[
+            ("p.jsonl", &log(1, "p", &["p0", "p1"])),
+            ("a.jsonl", &log(2, "rec-a", &["a0", "a1"])),
+            ("b.jsonl", &log(3, "rec-b", &["b0", "b1"])),
+        ],
+        "session:p.jsonl?child=b.jsonl&child=a.jsonl",
+    )
+    .unwrap();
+    assert_eq!(say(&mut source, Some("main")).unwrap(), "p0");
+    assert_eq!(say(&mut source, Some("x")).unwrap(), "a0");
+    let asked = request("hi");
+    let hash = crate::canon::request_hash(&asked);
+    let why = answer(&mut source, Some("y"), &asked).unwrap_err();
+    assert_eq!(why.reason(), Some(crate::observe::Reason::NoMatch));
+    let text = explain(&source, &asked, why, false).to_string();
+    assert!(
+        text.starts_with("a session's first call may belong to a.jsonl or b.jsonl, whose sessions run side by side\n  test      my::test\n"),
+        "{text}"
+    );
+    let advice = |hash: &str| {
+        format!(
+            "\nmake the calls of each session through a handle with its recorded id, such as `vcr.session(\"rec-a\")`, or write `\"firstRequestHash\":\"{hash}\"` into the header of the log that begins with this request"
+        )
+    };
+    assert!(text.ends_with(&advice(&hash)), "{text}");
+    let why = answer(&mut source, Some("y"), &asked).unwrap_err();
+    let private = explain(&source, &asked, why, true).to_string();
+    assert!(private.ends_with(&advice("sha256:…")), "{private}");
+    // Written there, it tells them apart.
+    let told = log(3, "rec-b", &["b0", "b1"]).replace(
+        "{\"type\":\"session\"",
+        &format!("{{\"type\":\"session\",\"firstRequestHash\":\"{hash}\""),
+    );
+    let (_root, mut source) = open(
+        &[
+            ("p.jsonl", &log(1, "p", &["p0"])),
+            ("a.jsonl", &log(2, "rec-a", &["a0"])),
+            ("b.jsonl", &told),
+        ],
+        "session:p.jsonl?child=b.jsonl&child=a.jsonl",
+    )
+    .unwrap();
+    assert_eq!(say(&mut source, Some("main")).unwrap(), "p0");
+    assert_eq!(say(&mut source, Some("x")).unwrap(), "b0");
+    assert_eq!(say(&mut source, Some("y")).unwrap(), "a0");
+}
+
+#[test]
+fn what_a_call_says_of_its_session_counts_more_than_its_way() {
+    let files = [
+        ("p.jsonl", log(1, "p", &["p0", "p1"])),
+        ("a.jsonl", log(2, "a", &["a0", "a1"])),
+        ("b.jsonl", log(3, "b", &["b0"])),
+    ];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let (_root, mut source) = open(&files, "session:p.jsonl?child=a.jsonl&child=b.jsonl").unwrap();
+    let plain = request("hi");
+    let mut of_body = request("hi");
+    let metadata = crate::json::parse("{\"session_id\":\"b\"}").unwrap();
+    of_body.parameters.push("metadata", metadata);
+    let mut said = |request: &CanonicalRequest, session: Option<&str>, scope: Option<&str>| {
+        let how = How {
+            matching: Matching::Sequential,
+            repeat: false,
+            session,
+            scope,
+        };
+        let servable = &|_: &Call| Ok(());
+        let answer = source.take(&Ask {
+            request,
+            how,
+            servable,
+        });
+        answer.unwrap().call.frames[0].chunk.clone()
+    };
+    assert_eq!(said(&plain, None, Some("p")), "p0");
+    assert_eq!(said(&plain, Some("a"), Some("p")), "a0");
+    assert_eq!(said(&of_body, Some("a"), Some("p")), "a1");
+    assert_eq!(said(&of_body, None, Some("p")), "b0");
+    assert_eq!(said(&plain, None, Some("p")), "p1");
+}
+
+#[test]
+fn an_announced_session_fills_a_placeholder_before_it_calls() {
+    let parent = log(1, "p", &["go", "ask {{session:2}} and {{session:3}}"]);
+    let files = [
+        ("p.jsonl", parent.as_str()),
+        ("a.jsonl", &log(2, "a", &["a0"])),
+        ("b.jsonl", &log(3, "b", &["b0"])),
+    ];
+    let (_root, mut source) = open(&files, "session:p.jsonl?child=a.jsonl&child=b.jsonl").unwrap();
+    let asked = |text: &str| request(text);
+    answer(&mut source, Some("main"), &asked("begin")).unwrap();
+    let told = asked("started subagent k-9. Then it started subagent k-10.");
+    let answered = answer(&mut source, Some("main"), &told).unwrap();
+    assert_eq!(answered.call.frames[0].chunk, "ask k-9 and k-10");
+    // Whoever calls first, each has the script that was kept for it.
+    assert_eq!(say(&mut source, Some("k-10")).unwrap(), "b0");
+    assert_eq!(say(&mut source, Some("k-9")).unwrap(), "a0");
+}
+
+#[test]
 fn everything_that_is_left_is_named_at_once() {
     let (_root, mut source) = open(
         &[
@@ -192,6 +297,7 @@ fn a_call_that_is_refused_takes_and_binds_nothing() {
             matching: Matching::Sequential,
             repeat: false,
             session: Some("a"),
+            scope: None,
         },
         servable: &|_| Err(Error::new(crate::ErrorKind::Miss, "no", "")),
     };
