@@ -554,7 +554,7 @@ async fn patient(client: &vcr_runtime::Client, question: &str) -> Result<String,
             Err(CallError::Failed(failure))
                 if failure.category() == FailureCategory::RateLimit && tries < 2 =>
             {
-                tries += 1
+                tries += 1;
             }
             answer => return Ok(answer?.text),
         }

@@ -137,6 +137,9 @@ mod tests {
         }))
     }
 
+    /// Layers, variables, and the text of their error.
+    type Case<'a> = (&'a [&'a Layer], &'a [(&'a str, &'a str)], &'a str);
+
     fn list(paths: &[&str]) -> String {
         std::env::join_paths(paths).unwrap().into_string().unwrap()
     }
@@ -209,7 +212,7 @@ mod tests {
         let attribute = Layer::attribute([("source", "frozen:f.jsonl"), ("override_file", "o.json")]);
         let nothing: &[(&str, &str)] = &[];
         let two = list(&["a", "b"]);
-        let cases: [(&[&Layer], &[(&str, &str)], &str); 6] = [
+        let cases: [Case<'_>; 6] = [
             (
                 &[],
                 &[("VCR_SOURCE", "session:a"), ("DSH_SNAPSHOT_FILE", "b")],

@@ -22,6 +22,7 @@ mod rendered;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
 mod shelf;
+mod sources;
 mod stencil;
 mod surroundings;
 mod taking;

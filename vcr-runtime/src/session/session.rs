@@ -10,24 +10,21 @@ use once_cell::sync::OnceCell;
 use super::breaker::StreamBreaker;
 use super::exchange::Hanging;
 use super::ledger::Ledger;
-use super::names::{auto, pin, played};
+use super::names::{auto, played};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
 use super::shelf::Shelf;
 use super::surroundings::Surroundings;
 use super::tape::{Found, Label, Role, Tape};
 use crate::canon::IgnorePaths;
-use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings, SourceName};
+use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
-use crate::source::{
-    Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, OverriddenSource, Remedy, ScriptSource,
-    Source, Where,
-};
+use crate::source::{Answer, Comparison, How, NotTaken, Remedy, Where};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -353,12 +350,13 @@ impl Session {
             self.default_mode,
         )?;
         settings.chaos_seed = settings.chaos_seed.or(self.settings.chaos_seed);
-        // A call that names a cassette means that cassette.
+        // A call that names a cassette means that cassette, as it is: a document is for the test's own.
         if ["vcr_scenario", "vcr_filename"]
             .iter()
             .any(|name| control.get(name).is_some())
         {
             settings.source = None;
+            settings.override_file = None;
         }
         Ok(Arc::new(settings))
     }
@@ -438,42 +436,6 @@ impl Session {
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
         Ok(tape)
-    }
-
-    /// What is played; `None` where the cassette does not exist yet and need not.
-    fn source(
-        &self,
-        settings: &Settings,
-        identity: &Identity,
-        path: &Path,
-        role: Role,
-        label: &Label,
-        comparison: &Comparison,
-    ) -> Result<Option<Box<dyn Source>>> {
-        let (directory, providers) = (&identity.directory, || self.around.providers.clone());
-        match &settings.source {
-            Some(SourceName::Frozen { path, ceilings }) => {
-                let source = FrozenSource::open(directory, path, *ceilings, providers(), comparison)?;
-                return Ok(Some(Box::new(source)));
-            }
-            Some(SourceName::Session(files)) => {
-                let overrides = settings.override_file.as_ref();
-                let source = ScriptSource::open(directory, files, overrides, providers())?;
-                return Ok(Some(Box::new(source)));
-            }
-            None => {}
-        }
-        if role == Role::New && !path.exists() {
-            return Ok(None);
-        }
-        let cassette = || {
-            let pin = pin(settings, &label.scenario, path)?;
-            CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)
-        };
-        let Some(file) = &settings.override_file else {
-            return Ok(Some(Box::new(cassette()?)));
-        };
-        OverriddenSource::open(directory, file, path, cassette).map(Some)
     }
 }
 

@@ -178,11 +178,11 @@ fn plain(call: &mut Call) {
             }
         }
         Some(Boundary {
-            kind,
+            kind: BoundaryKind::Error | BoundaryKind::Http,
             error_type,
             message,
             ..
-        }) if matches!(kind, BoundaryKind::Error | BoundaryKind::Http) => {
+        }) => {
             let mut error = Object::new();
             error.push("message", message.as_str());
             error.push("code", error_type.as_str());

@@ -32,7 +32,7 @@ pub(crate) struct OverriddenSource {
 enum Over {
     /// Calls of the cassette, less those that are patched.
     Patched {
-        cassette: CassetteSource,
+        cassette: Box<CassetteSource>,
         calls: usize,
         patches: Vec<Once<Patch>>,
     },
@@ -92,7 +92,7 @@ impl OverriddenSource {
                 let patches = patches.iter().map(unused).collect();
                 let calls = frames.len();
                 let over = Over::Patched {
-                    cassette,
+                    cassette: Box::new(cassette),
                     calls,
                     patches,
                 };
