@@ -58,7 +58,7 @@ thawed = { $changed ->
 }
 
 exported = { $calls ->
-    [one] 1 Aufruf steht in { $files }; source = "{ $source }" gibt ihn wieder
-   *[other] { $calls } Aufrufe stehen in { $files }; source = "{ $source }" gibt sie wieder
+    [one] 1 Aufruf steht in { $files }; { $attribute } gibt ihn wieder
+   *[other] { $calls } Aufrufe stehen in { $files }; { $attribute } gibt sie wieder
 }
 left-out = nicht enthalten: { $what }

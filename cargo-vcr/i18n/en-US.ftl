@@ -58,7 +58,7 @@ thawed = { $changed ->
 }
 
 exported = { $calls ->
-    [one] 1 call is in { $files }; it is replayed by source = "{ $source }"
-   *[other] { $calls } calls are in { $files }; they are replayed by source = "{ $source }"
+    [one] 1 call is in { $files }; it is replayed by { $attribute }
+   *[other] { $calls } calls are in { $files }; they are replayed by { $attribute }
 }
 left-out = left out: { $what }

@@ -21,7 +21,7 @@ pub(crate) fn session(cassette: &Path, file: &Path, words: &Words) -> ExitCode {
                 [
                     ("calls", export.calls.into()),
                     ("files", files.join(", ").into()),
-                    ("source", export.source().into()),
+                    ("attribute", export.attribute().into()),
                 ],
             ));
             for what in &export.left_out {

@@ -8,6 +8,7 @@ use regex::Regex;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::catalogue::Catalogue;
 use super::layer::{self, Key, Layer};
 use super::nearest::hint;
 use super::providers::ProviderTable;
@@ -15,7 +16,14 @@ use super::{Environment, Mode, ServeSettings, Settings};
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "vcr.toml";
-const TABLES: [&str; 5] = ["harness", "providers", "redact", "serve", "upstreams"];
+const TABLES: [&str; 6] = [
+    "catalogue",
+    "harness",
+    "providers",
+    "redact",
+    "serve",
+    "upstreams",
+];
 
 /// `vcr.toml` beside Cargo.toml: what a project sets once.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +34,8 @@ pub(crate) struct ProjectFile {
     pub(crate) upstreams: BTreeMap<String, String>,
     /// Providers of the project's own, by name.
     pub(crate) providers: BTreeMap<String, ProviderTable>,
+    /// What there is to find while nothing is live.
+    pub(crate) catalogue: Catalogue,
     /// The settings of a harness, which understands them itself.
     #[cfg_attr(not(feature = "harness"), allow(dead_code, reason = "the harness alone asks"))]
     pub(crate) harness: Vec<Written>,
@@ -97,6 +107,7 @@ impl ProjectFile {
         };
         for (name, value) in document.get_ref() {
             match name.get_ref().as_ref() {
+                "catalogue" => file.catalogue = reader.catalogue(value)?,
                 "redact" => file.redact = reader.redact(value)?,
                 "providers" => file.providers = reader.providers(value)?,
                 "upstreams" => file.upstreams = reader.upstreams(value)?,

@@ -28,17 +28,20 @@ pub struct SessionExport {
 }
 
 impl SessionExport {
-    /// What `source` is to say, where the files lie in the fixture directory: `session:a.jsonl?child=a.1.jsonl`.
+    /// What the attribute is to say, where the files lie in the fixture directory: `source = "session:a.jsonl", child_files =
+    /// ["a.1.jsonl"]`.
     #[must_use]
-    pub fn source(&self) -> String {
+    pub fn attribute(&self) -> String {
         let names = self.files.iter().filter_map(|file| file.file_name());
-        let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
-        let (first, children) = names
-            .split_first()
-            .map_or(("", &[][..]), |(first, rest)| (first, rest));
-        let children: Vec<String> = children.iter().map(|child| format!("child={child}")).collect();
-        let mark = if children.is_empty() { "" } else { "?" };
-        format!("session:{first}{mark}{}", children.join("&"))
+        let mut names = names.map(|name| name.to_string_lossy());
+        let first = names.next().unwrap_or_default();
+        let children: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+        let source = format!("source = \"session:{first}\"");
+        if children.is_empty() {
+            source
+        } else {
+            format!("{source}, child_files = [{}]", children.join(", "))
+        }
     }
 }
 
@@ -143,7 +146,7 @@ fn unexportable(cassette: &Path, index: usize, why: &str) -> Error {
     Error::new(
         ErrorKind::CassetteBroken,
         format!("call {} of {} has no place in a session log: {why}", index + 1, cassette.display()),
-        "record the cassette again without that call, or say what it did in an override file, `session:FILE?override=FILE`",
+        "record the cassette again without that call, or leave it out of the log and say in an override file, `override_file`, what it did",
     )
     .at(cassette)
 }
