@@ -546,6 +546,34 @@ async fn what_is_wrong_with_a_document_fails_the_call_and_the_test() {
     assert_eq!(complaint(vcr).await.kind(), ErrorKind::Miss);
 }
 
+#[tokio::test]
+async fn a_call_that_names_another_cassette_means_it_as_it_is() {
+    let rig = abc(Front::Completion).await;
+    let asked = |prompt: &str| {
+        Request::new("openai/m")
+            .user(prompt)
+            .metadata("vcr_scenario", "other")
+    };
+    let answers = |_: Request| async { Ok(vcr_runtime::Reply::text("from elsewhere")) };
+    let vcr = rig.record();
+    vcr.client(answers).completion(asked("a")).await.unwrap();
+    for prompt in ["a", "b", "c"] {
+        Front::Completion.ask(&vcr, prompt, &prompt.to_uppercase()).await;
+    }
+    done(vcr).await;
+    // Only one of the two has a call with that number.
+    let vcr = overridden(&rig, &patches(&json!([{"at": 2, "entry": slow_down()}])));
+    let elsewhere = vcr.client(answers).completion(asked("a")).await.unwrap();
+    assert_eq!(elsewhere.text, "from elsewhere");
+    for prompt in ["a", "b"] {
+        let got = Front::Completion.ask(&vcr, prompt, "live").await;
+        assert_eq!(got.good(), prompt.to_uppercase());
+    }
+    let got = Front::Completion.ask(&vcr, "c", "live").await;
+    assert!(got.refused().contains("slow down"));
+    done(vcr).await;
+}
+
 /// A program that tries again where it is told to wait, at most twice.
 async fn patient(client: &vcr_runtime::Client, question: &str) -> Result<String, CallError> {
     let mut tries = 0;
