@@ -5,6 +5,7 @@
 
 mod door;
 mod flow;
+mod models;
 
 use vcr_runtime::{Mode, Vcr, vcr_test};
 

@@ -1,5 +1,6 @@
 //! Settings: their words, where they may be written, and one precedence among those places.
 
+mod catalogue;
 mod environment;
 mod file;
 mod files;
@@ -13,6 +14,7 @@ mod settings;
 mod source_name;
 mod values;
 
+pub use catalogue::{Catalogue, Modality, Model, Provider, Retry};
 pub(crate) use environment::Environment;
 pub(crate) use file::{ProjectFile, RedactRules};
 pub(crate) use files::OverrideFile;

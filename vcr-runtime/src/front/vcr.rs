@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::builder::VcrBuilder;
 use super::completion::{Client, Upstream};
 use super::intercept::{InterceptError, intercept_in};
-use crate::config::Mode;
+use crate::config::{Catalogue, Mode};
 use crate::error::Result;
 use crate::scope::{self, Home, Scoped, ThreadGuard};
 use crate::session::{Report, Session, StreamBreaker};
@@ -125,6 +125,14 @@ impl Vcr {
     pub fn sync_scope<T>(&self, run: impl FnOnce() -> T) -> T {
         let _guard = ThreadGuard::enter(self.home());
         run()
+    }
+
+    /// The providers and models of the project's catalogue, the tables `[catalogue.PROVIDER]` of `vcr.toml`: for a program
+    /// that looks for them by itself. Clients of the gateway get them from `GET /models` below their base URL, where a
+    /// session script or frozen answers are replayed.
+    #[must_use]
+    pub fn catalogue(&self) -> Catalogue {
+        self.session.project().catalogue.clone()
     }
 
     /// Whether everything that was recorded has been asked for by now. The end of a test asks the same by itself, unless

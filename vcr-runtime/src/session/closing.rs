@@ -95,6 +95,10 @@ impl Session {
         self.end();
     }
 
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
     pub(super) fn is_disposed(&self) -> bool {
         self.disposed.load(Ordering::Acquire)
     }

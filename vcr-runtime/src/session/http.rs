@@ -33,6 +33,11 @@ impl Exchange for Weak<Session> {
         };
         let control = control_headers(control.iter().map(|(name, value)| (&**name, &**value)));
         let settings = session.settings_of(&control);
+        if let Ok(settings) = &settings
+            && let Some(listing) = session.listing(upstream, &request, settings)
+        {
+            return Box::pin(std::future::ready(HttpTurn::Replay(listing)));
+        }
         let understood = session.understand(upstream, &request);
         if settings
             .as_ref()

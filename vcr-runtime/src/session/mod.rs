@@ -12,6 +12,7 @@ mod http;
 mod http_recorder;
 mod ledger;
 mod listener;
+mod models;
 mod names;
 mod play;
 mod raw;
@@ -34,6 +35,7 @@ pub(crate) use exchange::{
 };
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;
+pub(crate) use models::{document as model_document, list as model_list, wanted as wanted_models};
 pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};
