@@ -15,7 +15,7 @@ use crate::model::{CanonicalRequest, PLAIN};
 /// Every function is idempotent, and gives the same result whatever the secret was.
 pub(crate) struct Redactor {
     pub(super) finder: Finder,
-    members: Names,
+    pub(super) members: Names,
     headers: Vec<String>,
     kept_headers: Vec<String>,
 }

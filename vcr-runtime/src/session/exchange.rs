@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::model::HttpHead;
+use crate::model::{End, HttpHead};
 use crate::protocol::HttpRequest;
 use crate::source::Hang;
 
@@ -43,23 +43,6 @@ pub(crate) trait Recording: Send + std::fmt::Debug {
 
     /// The end of the exchange.
     fn end(self: Box<Self>, end: End);
-}
-
-/// How an exchange with the upstream ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// The upstream ended the body in order.
-    Complete,
-    /// The transport failed; before the head when `head` was never called.
-    Failed {
-        /// `connect`, `timeout`, `reset`, or `body`.
-        error_type: String,
-        message: String,
-    },
-    /// The caller went away.
-    Cancelled,
-    /// Our own stream breaker cut it.
-    CutOff,
 }
 
 /// A recorded answer, ready to be sent.

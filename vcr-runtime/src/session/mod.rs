@@ -1,6 +1,7 @@
 //! One test's open source plus cursors: matching, recording, playing, the ledger and the verdict.
 
 mod breaker;
+mod call_reader;
 #[cfg_attr(
     not(feature = "gateway"),
     expect(dead_code, reason = "only HTTP fronts use the seam")
@@ -8,6 +9,7 @@ mod breaker;
 mod exchange;
 mod failure;
 mod http;
+mod http_reader;
 mod http_recorder;
 mod ledger;
 mod listener;
@@ -26,15 +28,15 @@ mod taking;
 mod tape;
 mod verdict;
 
+pub(crate) use crate::model::End;
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
-pub(crate) use exchange::{
-    End, Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
-};
+pub(crate) use call_reader::{Ending, Wired};
+pub(crate) use exchange::{Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream};
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;
 pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
-pub(crate) use recorder::{CallRecorder, Ending, Wired};
+pub(crate) use recorder::CallRecorder;
 pub use recover::{Recovered, recover};
 pub(crate) use session::{Opening, Session, Turn};
 pub(crate) use surroundings::Surroundings;

@@ -21,7 +21,8 @@ use super::tee::{Forwarded, Tee};
 use crate::observe;
 use crate::session::{End, Recording, Upstream};
 
-/// Without a bound a dead host would hold a test for minutes. The caller's own time limits come first.
+/// Without a bound a dead host would hold a test for minutes. The caller's own time limits come first. On this machine a
+/// port answers or refuses at once, and a timer for it would wake the gateway's thread twice a call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Well below what load balancers keep: a call on a connection that is closing fails, and would be recorded so.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -98,14 +99,15 @@ fn client(direct: bool) -> reqwest::Result<&'static Client> {
     static DIRECT: OnceCell<Client> = OnceCell::new();
     let cell = if direct { &DIRECT } else { &PROXIED };
     cell.get_or_try_init(|| {
-        let builder = plain_client(direct)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE_TIMEOUT);
+        let builder = plain_client(direct);
         if direct {
             // Mock servers close connections without a word, and a new one costs nothing on this machine.
             builder.pool_max_idle_per_host(0).build()
         } else {
-            builder.build()
+            builder
+                .connect_timeout(CONNECT_TIMEOUT)
+                .pool_idle_timeout(IDLE_TIMEOUT)
+                .build()
         }
     })
 }
