@@ -49,7 +49,7 @@ impl Heard {
             End::Cancelled => "cancelled",
             End::Failed { .. } | End::CutOff => return None,
         };
-        let mut line = String::with_capacity(1024 + self.cuts.len() * 12);
+        let mut line = String::with_capacity(1024 + self.cuts.len() * 8);
         self.asked_into(&mut line);
         if let Some(head) = &self.head {
             line.push_str(",\"http\":{\"status\":");
@@ -87,9 +87,12 @@ impl Heard {
         }
         line.push_str(if self.is_cut { ",\"is_cut\":true" } else { "" });
         line.push_str(",\"cuts\":[");
+        // From piece to piece, which is shorter.
+        let mut before_us = 0;
         for (index, (at_us, length)) in self.cuts.iter().enumerate() {
             line.push_str(if index == 0 { "" } else { "," });
-            number_into(*at_us, &mut line);
+            number_into(at_us - before_us, &mut line);
+            before_us = *at_us;
             line.push(',');
             number_into(*length as u64, &mut line);
         }
@@ -138,8 +141,10 @@ impl Heard {
         let body = rest.get(..usize::try_from(number("body")?).ok()?)?.to_vec();
         let mut numbers = heard.get("cuts")?.as_array()?.iter().map(Json::as_u64);
         let mut cuts = Vec::new();
-        while let Some(at_us) = numbers.next() {
-            cuts.push((at_us?, usize::try_from(numbers.next()??).ok()?));
+        let mut at_us = 0_u64;
+        while let Some(more_us) = numbers.next() {
+            at_us = at_us.checked_add(more_us?)?;
+            cuts.push((at_us, usize::try_from(numbers.next()??).ok()?));
         }
         let length = cuts
             .iter()
@@ -193,5 +198,5 @@ fn number_into(mut number: u64, out: &mut String) {
             break;
         }
     }
-    out.extend(digits[at..].iter().map(|digit| char::from(*digit)));
+    out.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
 }

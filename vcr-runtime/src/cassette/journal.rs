@@ -42,7 +42,7 @@ pub(crate) struct Left {
 }
 
 /// Shorter bodies are copied behind their line, because one write costs less than two.
-const COPIED: usize = 128 << 10;
+const COPIED: usize = 16 << 10;
 
 impl Journal {
     /// `a.json` has its journal in `a.journal.jsonl`.

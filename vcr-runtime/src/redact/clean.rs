@@ -1,6 +1,6 @@
 //! Whether the text of an answer certainly holds no secret, at a fraction of the cost of reading the answer.
 //!
-//! Three things are looked for: what a secret begins with, anywhere; names of members that hold credentials, in JSON and in
+//! Three things are looked for: what a secret begins with, anywhere it could stand; names of members that hold credentials, in JSON and in
 //! JSON inside of strings; and secrets in pieces, as a stream cuts them. For the third the strings of all events are joined
 //! by the names of their members, since an answer is put together of those. Where that may not be the order in which somebody
 //! joins them, because two answers come by turns, the text counts as suspect. So does all that is not as providers write it.
@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::Redactor;
 use super::strings::strings;
+use crate::json::next_special;
 
 /// What a text is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,21 +25,22 @@ pub(crate) enum Form {
 impl Redactor {
     /// Whether nothing in the text of an answer is a secret, whole or in pieces. `false` when that takes a closer look.
     pub(crate) fn is_clean(&self, text: &str, form: Form) -> bool {
-        if self.hides(text) {
-            return false;
-        }
         let mut look = Look {
             redactor: self,
+            text,
+            is_searched: false,
+            unlike: 0,
+            is_suspect: false,
             runs: Vec::new(),
             shapes: Vec::new(),
+            other: "",
             pattern: None,
         };
-        let clean = match form {
-            Form::Document => look.document(text),
-            Form::Events => look.events(text),
-            Form::Lines => text.split('\n').all(|line| look.line(line)),
-        };
-        clean && look.runs.iter().all(|run| look.is_run_clean(run))
+        match form {
+            Form::Document => look.document(),
+            Form::Events | Form::Lines => look.lines(form),
+        }
+        !look.is_suspect && look.runs.iter().all(|run| look.is_run_clean(run))
     }
 
     /// Whether a secret may begin in a text, or letters are spelled in a way that would hide one.
@@ -48,19 +50,27 @@ impl Redactor {
 
     /// Whether a member of a JSON text, or of one inside of its strings, has the name of a credential.
     fn names_credential(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        text.match_indices(':').any(|(colon, _)| {
-            let mut end = before_space(bytes, colon);
-            if end.checked_sub(1).map(|at| bytes[at]) != Some(b'"') {
-                return false;
-            }
-            end = before_slashes(bytes, end - 1);
-            let start = bytes[..end].iter().rposition(|byte| *byte == b'"');
-            let name = &text[start.map_or(0, |quote| quote + 1)..end];
-            // An account beside an error is one, too.
-            self.members.contains(name) || name == "user_id"
-        })
+        members(text).any(|(name, _)| self.is_name_of_credential(name))
     }
+
+    fn is_name_of_credential(&self, name: &str) -> bool {
+        // An account beside an error is one, too.
+        self.members.contains(name) || name == "user_id"
+    }
+}
+
+/// The names of the members of a JSON text, and of those inside of its strings; and where the value begins.
+fn members(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let bytes = text.as_bytes();
+    text.match_indices(':').filter_map(move |(colon, _)| {
+        let quote = before_space(bytes, colon).checked_sub(1)?;
+        if bytes[quote] != b'"' {
+            return None;
+        }
+        let end = before_slashes(bytes, quote);
+        let start = bytes[..end].iter().rposition(|byte| *byte == b'"');
+        Some((&text[start.map_or(0, |quote| quote + 1)..end], colon + 1))
+    })
 }
 
 /// Where the white space before `end` begins, in any spelling.
@@ -108,12 +118,22 @@ const LABELS: [&str; 20] = [
 const MOST_SHAPES: usize = 8;
 /// Of three texts of one name in one document the first and the last may belong together.
 const MOST_TEXTS: usize = 2;
+/// Where more lines than this are unlike the one before, the whole text is searched at once.
+const MOST_UNLIKE: usize = 16;
 
 struct Look<'r, 't> {
     redactor: &'r Redactor,
+    text: &'t str,
+    /// All of the text was searched for beginnings of secrets.
+    is_searched: bool,
+    /// Lines that were searched one by one.
+    unlike: usize,
+    is_suspect: bool,
     runs: Vec<Run<'t>>,
     /// Lines of these shapes have no names of credentials.
     shapes: Vec<u64>,
+    /// The latest line that is no document.
+    other: &'t str,
     pattern: Option<Pattern<'t>>,
 }
 
@@ -147,75 +167,120 @@ struct Line {
 }
 
 impl<'t> Look<'_, 't> {
-    fn document(&mut self, text: &'t str) -> bool {
-        if self.redactor.names_credential(text) {
-            return false;
+    fn document(&mut self) {
+        let text = self.text;
+        if self.redactor.hides(text) {
+            self.is_suspect = true;
+            return;
+        }
+        // Only where a name comes again texts could be put together.
+        let mut names: Vec<&str> = Vec::new();
+        let mut is_list = text
+            .match_indices('[')
+            .any(|(at, _)| text[at + 1..].trim_start().starts_with('"'));
+        for (name, value) in members(text) {
+            if self.redactor.is_name_of_credential(name) {
+                self.is_suspect = true;
+                return;
+            }
+            if text[value..].trim_start().starts_with('"') && !LABELS.contains(&name) {
+                is_list |= names.contains(&name);
+                names.push(name);
+            }
+        }
+        if !is_list {
+            return;
         }
         let line = self.read(text);
-        let once = line.texts.iter().all(|(range, run)| {
+        self.is_suspect |= line.is_cut;
+        for (range, run) in line.texts.iter().filter(|(range, _)| !range.is_empty()) {
             let run = &mut self.runs[*run];
-            let piece = &text[range.clone()];
-            if !piece.is_empty() {
-                run.pieces.push(piece);
+            run.pieces.push(&text[range.clone()]);
+            self.is_suspect |= run.pieces.len() > MOST_TEXTS;
+        }
+    }
+
+    fn lines(&mut self, form: Form) {
+        let mut rest = self.text;
+        while !self.is_suspect {
+            rest = rest.trim_start_matches(['\n', '\r']);
+            if rest.is_empty() {
+                return;
             }
-            run.pieces.len() <= MOST_TEXTS
-        });
-        once && !line.is_cut
-    }
-
-    fn events(&mut self, text: &'t str) -> bool {
-        if text.contains('\r') {
-            text.split(['\r', '\n']).all(|line| self.event_line(line))
-        } else {
-            text.split('\n').all(|line| self.event_line(line))
+            if let Some(behind) = self.repeated(rest) {
+                rest = behind;
+                continue;
+            }
+            let (line, behind) = rest.split_once(['\n', '\r']).unwrap_or((rest, ""));
+            match form {
+                Form::Events => self.event_line(line),
+                Form::Document | Form::Lines => self.line(line),
+            }
+            rest = behind;
         }
     }
 
-    fn event_line(&mut self, line: &'t str) -> bool {
-        if line.is_empty() || self.repeats(line) {
-            return true;
-        }
+    fn event_line(&mut self, line: &'t str) {
         match line.strip_prefix("data:") {
             // The name of the member may stand in the line before.
-            Some(payload) => !payload.trim_start().starts_with(':') && self.line(line),
-            None => !line.contains('"'),
+            Some(payload) if payload.trim_start().starts_with(':') => self.is_suspect = true,
+            Some(_) => self.line(line),
+            None if line == self.other => {}
+            None => {
+                self.is_suspect |= line.contains('"') || self.hides(line);
+                self.other = line;
+            }
         }
     }
 
-    /// Whether a line is the latest one but for one text.
-    fn repeats(&mut self, line: &'t str) -> bool {
-        let Some(pattern) = &mut self.pattern else {
+    /// Whether a secret may begin in a line.
+    fn hides(&mut self, line: &str) -> bool {
+        if self.is_searched {
             return false;
-        };
-        let hole = match pattern.hole {
-            Some(hole) => hole,
-            None => {
-                let bytes = line.bytes().zip(pattern.line.bytes());
-                let Some(first) = bytes.enumerate().find(|(_, (a, b))| a != b).map(|(at, _)| at) else {
-                    return false;
-                };
-                let around = |(range, _): &(Range<usize>, usize)| range.start <= first && first <= range.end;
-                let Some(hole) = pattern.texts.iter().position(around) else {
-                    return false;
-                };
-                hole
-            }
-        };
-        let (range, run) = &pattern.texts[hole];
-        let text = line
-            .strip_prefix(&pattern.line[..range.start])
-            .and_then(|rest| rest.strip_suffix(&pattern.line[range.end..]));
-        let Some(text) = text.filter(|text| is_one_string(text)) else {
-            return false;
-        };
-        pattern.hole = Some(hole);
-        let (run, shape) = (*run, pattern.shape);
-        self.runs[run].push(text, shape)
+        }
+        self.unlike += 1;
+        self.is_searched = self.unlike > MOST_UNLIKE;
+        self.redactor
+            .hides(if self.is_searched { self.text } else { line })
     }
 
-    fn line(&mut self, line: &'t str) -> bool {
-        if line.is_empty() || self.repeats(line) {
-            return true;
+    /// What follows the line that `rest` begins with, if that is the latest one but for its hole.
+    fn repeated(&mut self, rest: &'t str) -> Option<&'t str> {
+        let pattern = self.pattern.as_ref()?;
+        let (range, run) = pattern.texts.get(pattern.hole?)?;
+        let behind = rest.strip_prefix(&pattern.line[..range.start])?;
+        let (text, behind) = behind.split_at(end_of_text(behind)?);
+        let behind = behind.strip_prefix(&pattern.line[range.end..])?;
+        if !behind.is_empty() && !behind.starts_with(['\n', '\r']) {
+            return None;
+        }
+        let (run, shape) = (*run, pattern.shape);
+        self.is_suspect |= !self.runs[run].push(text, shape);
+        Some(behind)
+    }
+
+    /// Finds the hole of the pattern, where a line is like it but for one text.
+    fn differs_in_one(&mut self, line: &'t str) -> bool {
+        let Some(pattern) = self.pattern.as_mut().filter(|pattern| pattern.hole.is_none()) else {
+            return false;
+        };
+        let bytes = line.bytes().zip(pattern.line.bytes());
+        let Some(first) = bytes.enumerate().find(|(_, (a, b))| a != b).map(|(at, _)| at) else {
+            return false;
+        };
+        let around = |(range, _): &(Range<usize>, usize)| range.start <= first && first <= range.end;
+        pattern.hole = pattern.texts.iter().position(around);
+        let is_one = self.repeated(line).is_some();
+        if let Some(pattern) = self.pattern.as_mut().filter(|_| !is_one) {
+            pattern.hole = None;
+        }
+        is_one
+    }
+
+    /// A line with a document.
+    fn line(&mut self, line: &'t str) {
+        if self.differs_in_one(line) {
+            return;
         }
         let Line {
             strings,
@@ -223,24 +288,24 @@ impl<'t> Look<'_, 't> {
             is_cut,
         } = self.read(line);
         let shape = shape(line, &strings);
-        if is_cut || self.stood_still(line, shape, &texts) {
-            return false;
+        if is_cut || self.hides(line) || self.stood_still(line, shape, &texts) {
+            self.is_suspect = true;
+            return;
         }
         if !self.shapes.contains(&shape) {
-            if self.redactor.names_credential(line) {
-                return false;
-            }
+            self.is_suspect |= self.redactor.names_credential(line);
             self.shapes.push(shape);
         }
-        for (index, (range, run)) in texts.iter().enumerate() {
-            let text = &line[range.clone()];
-            let is_first = texts[..index]
-                .iter()
-                .all(|(other, of)| of != run || other.is_empty());
+        for (index, (range, run)) in texts
+            .iter()
+            .enumerate()
+            .filter(|(_, (range, _))| !range.is_empty())
+        {
             // Two texts of one name in one line: two answers side by side.
-            if !text.is_empty() && !(is_first && self.runs[*run].push(text, shape)) {
-                return false;
-            }
+            let is_second = texts[..index]
+                .iter()
+                .any(|(other, of)| of == run && !other.is_empty());
+            self.is_suspect |= is_second || !self.runs[*run].push(&line[range.clone()], shape);
         }
         self.pattern = Some(Pattern {
             line,
@@ -248,7 +313,6 @@ impl<'t> Look<'_, 't> {
             texts,
             hole: None,
         });
-        true
     }
 
     /// Whether a text changes that was the same in all lines of the pattern, of which nobody counted how often it came.
@@ -300,14 +364,11 @@ impl<'t> Look<'_, 't> {
     }
 
     fn is_run_clean(&self, run: &Run<'_>) -> bool {
+        let is_clean = |text: &str| !self.redactor.hides(text) && !self.redactor.names_credential(text);
         match run.pieces.as_slice() {
             [] => true,
-            // Whether a secret begins in it is known, and of documents what names they have.
-            [piece] => !self.redactor.names_credential(piece),
-            pieces => {
-                let joined = pieces.concat();
-                !self.redactor.hides(&joined) && !self.redactor.names_credential(&joined)
-            }
+            [piece] => is_clean(piece),
+            pieces => is_clean(&pieces.concat()),
         }
     }
 }
@@ -332,18 +393,18 @@ impl<'t> Run<'t> {
     }
 }
 
-/// Whether no quote ends the string before its end.
-fn is_one_string(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => return false,
-            // What it escapes is there, or the string has no end.
-            b'\\' if bytes.next().is_none() => return false,
-            _ => {}
+/// The length of the string that a text begins inside of; `None` where it does not end in its line.
+fn end_of_text(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        at = next_special(bytes, at);
+        match bytes.get(at)? {
+            b'"' => return Some(at),
+            b'\\' if bytes.get(at + 1).is_some_and(u8::is_ascii_graphic) => at += 2,
+            _ => return None,
         }
     }
-    true
 }
 
 /// What a line is apart from its strings and numbers. Numbers that tell answers apart stay.

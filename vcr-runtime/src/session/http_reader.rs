@@ -217,22 +217,39 @@ impl HttpReader {
         }
     }
 
-    /// A whole body at once, as long as nothing came before. The rest of it was not kept.
+    /// All of a body at once, and when which part of it came.
     pub(super) fn body(&mut self, body: Vec<u8>, cuts: &[(u64, usize)]) {
-        if let Reading::Whole(bytes) = &mut self.reading {
-            if let (Some((first_us, _)), Some((last_us, _))) = (cuts.first(), cuts.last()) {
-                self.call.touch(*first_us);
-                self.last_us = *last_us;
-            }
-            *bytes = body;
+        let (Some((first_us, _)), Some((last_us, _))) = (cuts.first(), cuts.last()) else {
             return;
-        }
+        };
+        self.call.touch(*first_us);
+        self.last_us = *last_us;
+        self.size = body.len();
+        let framer = match &mut self.reading {
+            Reading::Whole(bytes) => {
+                *bytes = body;
+                return;
+            }
+            Reading::Events { framer, .. } => framer,
+        };
+        let mut framed = Vec::new();
         let mut rest = body.as_slice();
         for (at_us, length) in cuts {
             let (piece, behind) = rest.split_at(rest.len().min(*length));
             rest = behind;
-            // Without a breaker nothing cuts.
-            let _ = self.bytes(*at_us, piece);
+            let mut events = Vec::new();
+            framer.push(piece, &mut events);
+            if !events.is_empty() {
+                framed.push((*at_us, events));
+            }
+        }
+        // It may be large, and so may what is made of its events.
+        drop(body);
+        for (at_us, events) in framed {
+            if let Err(cut) = self.read(at_us, events) {
+                self.cut = Some(cut);
+                return;
+            }
         }
     }
 

@@ -17,6 +17,9 @@ use crate::model::{Call, End, Framing, HttpHead};
 use crate::protocol::{Wire, find};
 use crate::redact::{Form, Redactor};
 
+/// What a stream takes at least, as a rule.
+const ROOM: usize = 8 << 10;
+
 /// One exchange being recorded.
 pub(crate) struct HttpRecorder {
     tape: Arc<Tape>,
@@ -58,6 +61,9 @@ impl HttpRecorder {
             Ear::Keeps(mut heard) => {
                 heard.total_us = total_us;
                 heard.end = end;
+                // It may be kept for long.
+                heard.body.shrink_to_fit();
+                heard.cuts.shrink_to_fit();
                 if may_wait(&heard, self.wire, redactor) {
                     self.tape.hear(self.slot.index, heard);
                 } else {
@@ -97,6 +103,10 @@ impl Recording for HttpRecorder {
                 heard.last_us = at_us;
                 heard.is_cut |= heard.body.len() + piece.len() > MAX_BODY;
                 if !heard.is_cut {
+                    if heard.cuts.is_empty() && heard.framing.is_some() {
+                        heard.body.reserve(ROOM);
+                        heard.cuts.reserve(ROOM / 64);
+                    }
                     heard.body.extend_from_slice(piece);
                     heard.cuts.push((at_us, piece.len()));
                 }
