@@ -42,14 +42,14 @@ const FRAMINGS: [(&str, Framing); 4] = [
 ];
 
 impl Heard {
-    /// Its line of the journal. `None` for an ending that has no form there.
-    pub(super) fn line(&self) -> Option<String> {
+    /// Its line of the journal, with `room` for more behind it. `None` for an ending that has no form there.
+    pub(super) fn line(&self, room: usize) -> Option<String> {
         let end = match &self.end {
             End::Complete => "complete",
             End::Cancelled => "cancelled",
             End::Failed { .. } | End::CutOff => return None,
         };
-        let mut line = String::with_capacity(1024 + self.cuts.len() * 8);
+        let mut line = String::with_capacity(1024 + self.cuts.len() * 8 + room);
         self.asked_into(&mut line);
         if let Some(head) = &self.head {
             line.push_str(",\"http\":{\"status\":");

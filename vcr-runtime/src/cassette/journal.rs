@@ -119,7 +119,8 @@ impl Journal {
 
     /// An exchange as a line of the journal, without its body; `None` for one that has no such form.
     pub(crate) fn heard_entry(heard: &Heard) -> Option<String> {
-        heard.line()
+        let body = heard.body.len();
+        heard.line(if body > COPIED { 0 } else { body + 1 })
     }
 
     /// Where it lies.
@@ -138,7 +139,7 @@ impl Journal {
         if body.len() > COPIED {
             return self.write(&[entry.as_bytes(), body, b"\n"]);
         }
-        entry.reserve_exact(body.len() + 1);
+        entry.reserve(body.len() + 1);
         let mut entry = entry.into_bytes();
         entry.extend_from_slice(body);
         entry.push(b'\n');

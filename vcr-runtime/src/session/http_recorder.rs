@@ -61,9 +61,11 @@ impl HttpRecorder {
             Ear::Keeps(mut heard) => {
                 heard.total_us = total_us;
                 heard.end = end;
-                // It may be kept for long.
-                heard.body.shrink_to_fit();
-                heard.cuts.shrink_to_fit();
+                if heard.framing.is_some() {
+                    // It may be kept for long.
+                    heard.body.shrink_to_fit();
+                    heard.cuts.shrink_to_fit();
+                }
                 if may_wait(&heard, self.wire, redactor) {
                     self.tape.hear(self.slot.index, heard);
                 } else {

@@ -36,6 +36,19 @@ fn tape(path: &Path) -> Arc<Tape> {
     Arc::new(tape.unwrap())
 }
 
+fn place(tape: &Tape, request: &CanonicalRequest) -> Slot {
+    let how = How {
+        matching: Matching::Sequential,
+        repeat: false,
+        session: None,
+        scope: None,
+    };
+    let Ok(Found::Record(slot)) = tape.find(request, how, 0.0, &|_| Ok(())) else {
+        panic!("no place")
+    };
+    slot
+}
+
 /// One answer as it comes from an upstream.
 #[derive(Clone, Copy)]
 struct Told<'a> {
@@ -56,14 +69,7 @@ impl Told<'_> {
             model: "m".to_owned(),
             ..CanonicalRequest::default()
         };
-        let how = How {
-            matching: Matching::Sequential,
-            repeat: false,
-            session: None,
-        };
-        let Ok(Found::Record(slot)) = tape.find(&request, how, 0.0, &|_| Ok(())) else {
-            panic!("no place")
-        };
+        let slot = place(tape, &request);
         let keep = Keep {
             tick_us: 0,
             include_raw: IncludeRaw::Auto,
@@ -250,14 +256,7 @@ fn what_the_caller_leaves_is_kept_as_far_as_it_came() {
         protocol: "openai-chat".to_owned(),
         ..CanonicalRequest::default()
     };
-    let how = How {
-        matching: Matching::Sequential,
-        repeat: false,
-        session: None,
-    };
-    let Ok(Found::Record(slot)) = tape.find(&request, how, 0.0, &|_| Ok(())) else {
-        panic!("no place")
-    };
+    let slot = place(&tape, &request);
     let keep = Keep {
         tick_us: 0,
         include_raw: IncludeRaw::Auto,

@@ -2,6 +2,7 @@
 
 mod breaker;
 mod call_reader;
+mod closing;
 #[cfg_attr(
     not(feature = "gateway"),
     expect(dead_code, reason = "only HTTP fronts use the seam")
@@ -13,6 +14,7 @@ mod http_reader;
 mod http_recorder;
 mod ledger;
 mod listener;
+mod models;
 mod names;
 mod play;
 mod raw;
@@ -22,6 +24,7 @@ mod rendered;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
 mod shelf;
+mod sources;
 mod stencil;
 mod surroundings;
 mod taking;
@@ -31,9 +34,12 @@ mod verdict;
 pub(crate) use crate::model::End;
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use call_reader::{Ending, Wired};
-pub(crate) use exchange::{Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream};
+pub(crate) use exchange::{
+    Exchange, Hanging, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
+};
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;
+pub(crate) use models::{document as model_document, list as model_list, wanted as wanted_models};
 pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::CallRecorder;

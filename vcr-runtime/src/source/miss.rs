@@ -26,7 +26,7 @@ pub(super) fn report(
             NotTaken::Over | NotTaken::Exhausted { .. } => {
                 "every recorded call that answers a request was used in"
             }
-            NotTaken::Unknown | NotTaken::Late | NotTaken::Refused(_) => {
+            NotTaken::Unknown | NotTaken::Late | NotTaken::Refused(_) | NotTaken::Unclear { .. } => {
                 "no recorded call answers a request of"
             }
         };
@@ -81,7 +81,8 @@ fn screen(
     );
     line("request", &describe_live(live));
     let headline = match not_taken {
-        NotTaken::Unknown => {
+        // Cassettes know no live sessions.
+        NotTaken::Unknown | NotTaken::Unclear { .. } => {
             nearest(source, live, &mut line);
             "no recorded call answers this request".to_owned()
         }
@@ -99,7 +100,7 @@ fn screen(
             line("answer", &format!("call {} would answer it", call + 1));
             line(
                 "waits for",
-                &format!("call {}: {}", waits_for + 1, describe(cursor.key(*waits_for))),
+                &format!("call {}: {}", waits_for + 1, describe(&cursor.key(*waits_for))),
             );
             format!(
                 "this request came before call {}, which had ended before it when it was recorded",
@@ -126,12 +127,13 @@ fn nearest(source: &CassetteSource, live: &CanonicalRequest, line: &mut impl FnM
     } else {
         open
     };
-    let Some(found) = canon::nearest(candidates.iter().map(|index| cursor.key(*index)), live) else {
+    let keys: Vec<_> = candidates.iter().map(|index| cursor.key(*index)).collect();
+    let Some(found) = canon::nearest(keys.iter().map(AsRef::as_ref), live) else {
         line("nearest", "the cassette has no calls");
         return;
     };
     let index = candidates[found];
-    let key = cursor.key(index);
+    let key = &*keys[found];
     let state = match cursor.taken()[index] {
         Some(by) => format!("used by request {by}"),
         None => "not used yet".to_owned(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::response::Parts;
 use http::{Method, Response};
 use http_body::Body;
 use once_cell::sync::OnceCell;
@@ -49,8 +50,14 @@ pub(super) async fn forward(
         Err(failure) => return refused(&bad_gateway(&upstream, tee, failure)),
     };
 
-    let (status, head) = (answer.status(), answer.headers().clone());
-    let body = reqwest::Body::from(answer);
+    let (
+        Parts {
+            status,
+            headers: head,
+            ..
+        },
+        body,
+    ) = Response::<reqwest::Body>::from(answer).into_parts();
     let empty = body.is_end_stream();
     let decoding = match Coding::of(&head) {
         Coding::Known(decoding) if !empty => Some(decoding),
