@@ -4,6 +4,7 @@ mod decode;
 mod encode;
 mod fault;
 mod file;
+mod heard;
 mod journal;
 mod layout;
 mod same;
@@ -18,7 +19,8 @@ pub(crate) use decode::take_of;
 #[cfg(test)]
 pub(crate) use encode::take_document;
 pub(crate) use file::{Cassette, Chosen, holds, owner};
-pub(crate) use journal::Journal;
+pub(crate) use heard::Heard;
+pub(crate) use journal::{Entry, Journal, Left};
 #[cfg(test)]
 pub(crate) use layout::take as take_text;
 #[cfg(feature = "harness")]

@@ -15,8 +15,8 @@ mod write;
 pub(crate) use convert::{from_serialize, from_value, to_value};
 pub(crate) use number::Number;
 pub(crate) use parse::{JsonError, Limits, Nested, Parser, parse};
-pub(crate) use scalar::is_plain;
+pub(crate) use scalar::{is_plain, next_special};
 pub(crate) use value::{Json, Object};
 #[cfg(feature = "harness")]
 pub(crate) use write::pretty_at;
-pub(crate) use write::{Place, block, compact, compact_into, escape_into, fitted, line_into};
+pub(crate) use write::{Place, block, compact, compact_into, escape_into, fitted, line_into, quote_into};

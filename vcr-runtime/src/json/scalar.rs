@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
 }
 
 /// The place of the next byte from `at` on that is special inside a JSON string; the length where there is none.
-pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn next_special(bytes: &[u8], mut at: usize) -> usize {
     // The words before it are looked at one by one: names are short, and texts with quotes have many.
     let near = at + 32;
     loop {

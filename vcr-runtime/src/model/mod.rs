@@ -1,6 +1,7 @@
 //! What is kept: requests, frames, calls and takes, free of any provider's wire format.
 
 mod call;
+mod exchange;
 mod frame;
 mod frames;
 mod request;
@@ -9,6 +10,7 @@ mod usage;
 pub(crate) use call::{
     Boundary, BoundaryKind, Call, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest, TRANSPORT, Take,
 };
+pub(crate) use exchange::{End, Framing};
 pub use frame::{Frame, FunctionCall, ToolCall};
 pub(crate) use frames::{FrameIter, FrameRef, Frames};
 pub(crate) use request::{CanonicalRequest, PLAIN, is_absent, texts};

@@ -28,6 +28,7 @@ mod timeline;
 mod usage_slot;
 mod wire;
 
+pub(crate) use crate::model::Framing;
 pub(crate) use alike::{asks_alike, level};
 pub(crate) use answered::{in_array, is_streamed, recorded_delivery};
 pub(crate) use common::refusal;
@@ -42,4 +43,4 @@ pub(crate) use registry::wires;
 pub(crate) use registry::{find, owner, provider_of, recognise};
 pub(crate) use request_body::{is_control, without_control};
 pub(crate) use timeline::{Timeline, Told};
-pub(crate) use wire::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire, WireError, WireEvent};
+pub(crate) use wire::{Answer, Decoder, Event, HttpRequest, Tail, Wire, WireError, WireEvent};

@@ -6,20 +6,7 @@ use super::common::refusal;
 use super::neutral::{Ask, Unsayable};
 use super::rules::Rules;
 use crate::json::{Json, Object};
-use crate::model::{Boundary, CanonicalRequest, Frame, RecordedRequest, Usage};
-
-/// How the body of a streamed answer is cut into events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
-    /// `text/event-stream`.
-    Sse,
-    /// One JSON document a line.
-    Ndjson,
-    /// One JSON array whose elements come one by one.
-    JsonArray,
-    /// No framing that we know: the bytes are kept as they come.
-    Opaque,
-}
+use crate::model::{Boundary, CanonicalRequest, Frame, Framing, RecordedRequest, Usage};
 
 impl Framing {
     /// The framing of a content type; `None` when its body is one whole.

@@ -5,7 +5,7 @@ use regex::Regex;
 use super::PLACEHOLDER;
 use super::names::Names;
 use super::secrets::{Secret, secrets};
-use super::shapes::{LONG, SHORT, Shape};
+use super::shapes::{LEAST_KEY, LONG, SHORT, Shape};
 use crate::config::{Environment, RedactRules};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::is_plain;
@@ -170,7 +170,9 @@ impl Finder {
         if text.len() < self.least {
             return;
         }
-        if reach == Reach::Variables {
+        // Most names of members and many words of a stream are that short.
+        let is_short = text.len() < LEAST_KEY && self.patterns.is_empty() && !text.contains("://");
+        if reach == Reach::Variables || is_short {
             if let Some(variables) = &self.variables {
                 each(variables, text, |at| self.variables_at(text, at, out));
             }

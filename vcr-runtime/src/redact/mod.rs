@@ -4,6 +4,7 @@
 //! matching. Every secret becomes the same text: another key gives the same request.
 
 mod call;
+mod clean;
 mod finder;
 mod names;
 mod redactor;
@@ -13,6 +14,7 @@ mod shapes;
 mod stream;
 mod strings;
 
+pub(crate) use clean::Form;
 pub(crate) use redactor::Redactor;
 
 /// What stands where a secret stood.

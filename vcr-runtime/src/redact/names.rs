@@ -1,7 +1,13 @@
 /// Names whose values are secrets, whatever they look like. Case, `-` and `_` make no difference; `max_tokens` and
 /// other counts are never equal to one of them.
 #[derive(Clone)]
-pub(super) struct Names(Vec<String>);
+pub(super) struct Names {
+    names: Vec<String>,
+    /// A bit for the hash of each: nearly every name that is asked for is none of them.
+    marks: [u64; WORDS],
+}
+
+const WORDS: usize = 16;
 
 impl Names {
     fn new(built_in: &[&str], added: &[String], kept: &[String]) -> Self {
@@ -13,7 +19,12 @@ impl Names {
             .filter(|name| !name.is_empty() && !kept.contains(name))
             .collect();
         names.sort_unstable();
-        Self(names)
+        let mut marks = [0; WORDS];
+        for name in &names {
+            let (word, bit) = mark(name);
+            marks[word] |= bit;
+        }
+        Self { names, marks }
     }
 
     /// Members of JSON bodies.
@@ -31,16 +42,37 @@ impl Names {
         if !(2..=64).contains(&name.len()) {
             return false;
         }
-        let mut letters = [0; 64];
+        let (word, bit) = mark(name);
+        if self.marks[word] & bit == 0 {
+            return false;
+        }
+        let mut all = [0; 64];
         let mut length = 0;
-        for byte in name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')) {
-            letters[length] = byte.to_ascii_lowercase();
+        for letter in letters(name) {
+            all[length] = letter;
             length += 1;
         }
-        self.0
-            .binary_search_by(|known| known.as_bytes().cmp(&letters[..length]))
+        self.names
+            .binary_search_by(|known| known.as_bytes().cmp(&all[..length]))
             .is_ok()
     }
+}
+
+/// What counts of a name.
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    let counts = name.bytes().filter(|byte| !matches!(byte, b'-' | b'_'));
+    counts.map(|byte| byte.to_ascii_lowercase())
+}
+
+/// The bit of a name: its word, and the word with this bit alone.
+fn mark(name: &str) -> (usize, u64) {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for letter in letters(name) {
+        hash = (hash ^ u64::from(letter)).wrapping_mul(0x100_0000_01b3);
+    }
+    // The high bits are the mixed ones.
+    let bit = hash >> 54;
+    ((bit / 64) as usize % WORDS, 1 << (bit % 64))
 }
 
 fn normal(name: &str) -> String {

@@ -15,7 +15,7 @@ use crate::model::{CanonicalRequest, PLAIN};
 /// Every function is idempotent, and gives the same result whatever the secret was.
 pub(crate) struct Redactor {
     pub(super) finder: Finder,
-    members: Names,
+    pub(super) members: Names,
     headers: Vec<String>,
     kept_headers: Vec<String>,
 }
@@ -91,17 +91,18 @@ impl Redactor {
     pub(crate) fn headers(&self, headers: &[(String, String)]) -> Vec<(String, String)> {
         headers
             .iter()
-            .map(|(name, value)| (name.to_ascii_lowercase(), value))
+            .map(|(name, value)| (lower(name), value))
             .filter(|(name, _)| {
-                let kept = self.kept_headers.contains(name) && !is_credential_header(name);
-                kept || (is_kept_header(name) && !self.headers.contains(name))
+                let listed = |list: &[String]| list.iter().any(|listed| listed == name);
+                let kept = listed(&self.kept_headers) && !is_credential_header(name);
+                kept || (is_kept_header(name) && !listed(&self.headers))
             })
             .map(|(name, value)| {
-                let value = match name.as_str() {
+                let value = match &*name {
                     "location" => value.split(['?', '#']).next().unwrap_or_default(),
                     _ => value,
                 };
-                (name, self.text(value).into_owned())
+                (name.into_owned(), self.text(value).into_owned())
             })
             .collect()
     }
@@ -217,6 +218,14 @@ impl Redactor {
             });
         }
         self.finder.find(text, reach, known)
+    }
+}
+
+fn lower(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
     }
 }
 

@@ -80,6 +80,9 @@ pub(super) const SHORT: [Shape; 3] = [
     shape("r8_", "a Replicate token", Kind::Alphanumeric(20)),
 ];
 
+/// No shape but that of a credential in a URL is shorter.
+pub(super) const LEAST_KEY: usize = 15;
+
 /// A bound on what is looked at for one literal, so that no text makes the search quadratic.
 const LONGEST: usize = 16 * 1024;
 
@@ -309,6 +312,25 @@ fn aws_secret(bytes: &[u8], after: usize) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_as_long_as_the_finder_takes_them_to_be() {
+        for shape in LONG.iter().chain(&SHORT) {
+            let least = match shape.kind {
+                Kind::Alphanumeric(least) | Kind::Dashed(least) => least,
+                Kind::SecretKey | Kind::AccessKey => 16,
+                Kind::Jwt => 10 + 1 + 10 + 1 + 10 - shape.literal.len(),
+                Kind::Bearer => 20,
+                Kind::PrivateKey => "PRIVATE KEY".len(),
+                Kind::AwsSecret => 1 + 40,
+                Kind::Url => {
+                    assert!(shape.literal.ends_with("://"));
+                    continue;
+                }
+            };
+            assert!(shape.literal.len() + least >= LEAST_KEY, "{}", shape.literal);
+        }
+    }
 
     #[test]
     fn no_literal_hides_another_one() {

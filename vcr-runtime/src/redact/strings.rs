@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use super::names::is_opaque_type;
+use crate::json::next_special;
 
 /// A string of a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,10 +99,12 @@ fn string<'a>(level: &mut Level<'a>, text: &'a str, range: Range<usize>, visit: 
 fn end_of_string(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while at < bytes.len() {
-        match bytes[at] {
-            b'"' => return at,
-            b'\\' => at += 2,
-            _ => at += 1,
+        at = next_special(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') | None => return at,
+            Some(b'\\') => at += 2,
+            // Elsewhere than in a JSON document.
+            Some(_) => at += 1,
         }
     }
     bytes.len()

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::ledger::Ledger;
 use crate::error::{Error, Result};
-use crate::model::HttpHead;
+use crate::model::{End, HttpHead};
 use crate::protocol::HttpRequest;
 use crate::source::Hang;
 
@@ -45,23 +45,6 @@ pub(crate) trait Recording: Send + std::fmt::Debug {
 
     /// The end of the exchange.
     fn end(self: Box<Self>, end: End);
-}
-
-/// How an exchange with the upstream ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// The upstream ended the body in order.
-    Complete,
-    /// The transport failed; before the head when `head` was never called.
-    Failed {
-        /// `connect`, `timeout`, `reset`, or `body`.
-        error_type: String,
-        message: String,
-    },
-    /// The caller went away.
-    Cancelled,
-    /// Our own stream breaker cut it.
-    CutOff,
 }
 
 /// A recorded answer, ready to be sent.

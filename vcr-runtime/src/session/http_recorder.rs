@@ -1,274 +1,204 @@
 //! Recording an answer that passes through an HTTP front.
+//!
+//! While a call passes, what it says is kept as it comes; it is read when the take is kept, since a caller should not wait
+//! for that. Two things have it read at once: a stream breaker, which must know what an answer says before its caller
+//! does, and what may be a secret, because the journal is written when the call ends and holds none.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use super::breaker::Cut;
-use super::exchange::{End, Recording};
-use super::listener::Listener;
-use super::raw::{Evidence, Payload};
-use super::recorder::{CallRecorder, Ending, Wired};
-use crate::json::{Json, parse};
-use crate::model::{HttpHead, Piece, TRANSPORT};
-use crate::protocol::{Event, Framer, Framing, Tail, Wire, WireError, WireEvent};
+use super::call_reader::{Asked, CallReader, Keep};
+use super::exchange::Recording;
+use super::http_reader::{HttpReader, MAX_BODY, framing};
+use super::recorder::{CallRecorder, Slot};
+use super::tape::Tape;
+use crate::cassette::Heard;
+use crate::model::{Call, End, Framing, HttpHead};
+use crate::protocol::{Wire, find};
+use crate::redact::{Form, Redactor};
 
-/// Bodies that are kept whole in memory; beyond it the call is recorded as truncated rather than the process killed.
-const MAX_BODY: usize = 256 << 20;
+/// What a stream takes at least, as a rule.
+const ROOM: usize = 8 << 10;
 
 /// One exchange being recorded.
 pub(crate) struct HttpRecorder {
-    call: CallRecorder,
+    tape: Arc<Tape>,
+    slot: Slot,
     wire: Option<&'static dyn Wire>,
-    head: Option<HttpHead>,
-    reading: Reading,
-    /// Bytes of the body so far.
-    size: usize,
-    /// Of these, bytes of events that the breaker let pass.
-    passed: usize,
-    /// When the last byte came.
-    last_us: u64,
-    cut: Option<Cut>,
-    odd: Option<String>,
+    ear: Ear,
 }
 
-/// How the body is read.
-enum Reading {
-    /// Unary, or a content type that we do not know: bytes to the end.
-    Whole(Vec<u8>),
-    Events {
-        framer: Framer,
-        listener: Option<Box<Listener>>,
-        pieces: Vec<Piece>,
-        payloads: Vec<Payload>,
-    },
+enum Ear {
+    Reads(Box<HttpReader>),
+    Keeps(Box<Heard>),
+    /// The exchange has ended.
+    Over,
 }
 
 impl HttpRecorder {
     pub(crate) fn new(call: CallRecorder, wire: Option<&'static dyn Wire>) -> Self {
+        let (tape, slot, reader) = call.into_parts();
+        let ear = match reader {
+            Some(reader) if reader.breaker.is_some() => Ear::Reads(Box::new(HttpReader::new(reader, wire))),
+            Some(reader) => Ear::Keeps(Box::new(heard(reader.asked))),
+            None => Ear::Over,
+        };
         Self {
-            call,
+            tape,
+            slot,
             wire,
-            head: None,
-            reading: Reading::Whole(Vec::new()),
-            size: 0,
-            passed: 0,
-            last_us: 0,
-            cut: None,
-            odd: None,
+            ear,
         }
     }
 
-    /// Reads what `events` say, up to the one before which the breaker cuts.
-    fn read(&mut self, at_us: u64, events: Vec<WireEvent>) -> Result<(), Cut> {
-        let Reading::Events {
-            listener,
-            pieces,
-            payloads,
-            ..
-        } = &mut self.reading
-        else {
-            return Ok(());
-        };
-        for event in events {
-            let mut said = Vec::new();
-            if let Some(listener) = listener {
-                listener.event(&event, payloads.len(), &mut said);
-            }
-            self.call.events(at_us, said)?;
-            self.passed += event.bytes.len();
-            pieces.push(Piece {
-                offset_us: at_us,
-                bytes: event.bytes,
-            });
-            if !event.data.is_empty() {
-                payloads.push(Payload {
-                    name: event.event,
-                    data: event.data,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// The end of the body: what is left in the framer, and what the decoder concludes.
-    fn conclude(&mut self) -> (Tail, Evidence, bool) {
-        let mut rest = None;
-        if let Reading::Events { framer, .. } = &mut self.reading {
-            let mut events = Vec::new();
-            rest = framer.finish(&mut events).filter(|rest| !rest.is_empty());
-            if self.cut.is_some() {
-                // What was not passed on is not part of the answer.
-                rest = None;
-            } else if let Err(cut) = self.read(self.last_us, events) {
-                self.cut = Some(cut);
-            }
-        }
-        match std::mem::replace(&mut self.reading, Reading::Whole(Vec::new())) {
-            Reading::Whole(bytes) => self.conclude_whole(bytes),
-            Reading::Events {
-                listener,
-                mut pieces,
-                payloads,
-                ..
-            } => {
-                if let Some(bytes) = rest {
-                    pieces.push(Piece {
-                        offset_us: self.last_us,
-                        bytes,
-                    });
+    fn over(&mut self, end: End) {
+        let total_us = self.slot.now_us();
+        let redactor = self.tape.redactor();
+        match std::mem::replace(&mut self.ear, Ear::Over) {
+            Ear::Reads(reader) => self
+                .tape
+                .record(self.slot.index, reader.end(end, total_us, redactor)),
+            Ear::Keeps(mut heard) => {
+                heard.total_us = total_us;
+                heard.end = end;
+                if heard.framing.is_some() {
+                    // It may be kept for long.
+                    heard.body.shrink_to_fit();
+                    heard.cuts.shrink_to_fit();
                 }
-                // A byte-order mark reached the caller once; served again it breaks readers that do not expect it.
-                if let Some(first) = pieces.first_mut()
-                    && first.bytes.starts_with(BOM)
-                {
-                    first.bytes.drain(..BOM.len());
+                if may_wait(&heard, self.wire, redactor) {
+                    self.tape.hear(self.slot.index, heard);
+                } else {
+                    self.tape
+                        .record(self.slot.index, read_by(*heard, self.wire, redactor));
                 }
-                let (tail, passages) = listener.map(|listener| listener.finish()).unwrap_or_default();
-                let evidence = Evidence::Stream {
-                    pieces,
-                    payloads,
-                    passages,
-                };
-                (tail, evidence, true)
             }
+            Ear::Over => {}
         }
-    }
-
-    fn conclude_whole(&mut self, mut bytes: Vec<u8>) -> (Tail, Evidence, bool) {
-        let mut tail = Tail::default();
-        if bytes.starts_with(BOM) {
-            bytes.drain(..BOM.len());
-        }
-        bytes.shrink_to_fit();
-        let status = self.head.as_ref().map_or(0, |head| head.status);
-        if let Some(wire) = self.wire
-            && self.head.is_some()
-        {
-            let text = match std::str::from_utf8(&bytes) {
-                Ok(text) => std::borrow::Cow::Borrowed(text),
-                Err(_) => String::from_utf8_lossy(&bytes),
-            };
-            let body = match parse(text.trim()) {
-                Ok(body) => Ok(body),
-                // An error page of a proxy is an error all the same.
-                Err(_) if status >= 400 => Ok(Json::from(text.as_ref())),
-                Err(error) => Err(error),
-            };
-            match body {
-                Ok(body) => {
-                    let mut events: Vec<Event> = Vec::new();
-                    tail = wire.unary(status, &body, &mut events);
-                    // The caller has the whole body by now: there is nothing left to cut.
-                    self.call.unary(events);
-                }
-                Err(error) => tail.odd = Some(format!("the body is not JSON: {error}")),
-            }
-        }
-        let evidence = match self.head {
-            Some(_) => Evidence::Body {
-                offset_us: self.last_us,
-                bytes,
-            },
-            None => Evidence::Nothing,
-        };
-        (tail, evidence, false)
     }
 }
 
 impl Recording for HttpRecorder {
     fn head(&mut self, status: u16, headers: &[(String, String)]) {
-        let content_type = headers
-            .iter()
-            .find(|(name, _)| name == "content-type")
-            .map(|(_, value)| value.as_str());
-        let framing = match self.wire {
-            Some(wire) => self.call.framing(wire, content_type),
-            None => Framing::of(content_type),
-        };
-        // An error body is a whole one, whatever it calls itself.
-        if let Some(framing) = framing.filter(|_| status < 400) {
-            self.reading = Reading::Events {
-                framer: Framer::new(framing),
-                listener: self.wire.map(|wire| Box::new(Listener::new(wire.decoder()))),
-                pieces: Vec::new(),
-                payloads: Vec::new(),
-            };
-        }
-        self.head = Some(HttpHead {
+        let head = HttpHead {
             status,
-            headers: self.call.headers(headers),
-        });
+            headers: self.tape.redactor().headers(headers),
+        };
+        match &mut self.ear {
+            Ear::Reads(reader) => {
+                let framing = framing(self.wire, reader.request(), status, headers);
+                reader.head(head, framing);
+            }
+            Ear::Keeps(heard) => {
+                heard.framing = framing(self.wire, &heard.request, status, headers);
+                heard.head = Some(head);
+            }
+            Ear::Over => {}
+        }
     }
 
     fn bytes(&mut self, piece: &[u8]) -> ControlFlow<usize> {
-        let at_us = self.call.now_us();
-        self.call.touch(at_us);
-        self.last_us = at_us;
-        self.size += piece.len();
-        if self.size > MAX_BODY {
-            self.odd = Some(format!("only the first {MAX_BODY} bytes of the body were kept"));
-            return ControlFlow::Continue(());
-        }
-        let mut events = Vec::new();
-        match &mut self.reading {
-            Reading::Whole(bytes) => {
-                bytes.extend_from_slice(piece);
-                return ControlFlow::Continue(());
+        let at_us = self.slot.now_us();
+        match &mut self.ear {
+            Ear::Reads(reader) => return reader.bytes(at_us, piece),
+            Ear::Keeps(heard) => {
+                heard.last_us = at_us;
+                heard.is_cut |= heard.body.len() + piece.len() > MAX_BODY;
+                if !heard.is_cut {
+                    if heard.cuts.is_empty() && heard.framing.is_some() {
+                        heard.body.reserve(ROOM);
+                        heard.cuts.reserve(ROOM / 64);
+                    }
+                    heard.body.extend_from_slice(piece);
+                    heard.cuts.push((at_us, piece.len()));
+                }
             }
-            Reading::Events { framer, .. } => framer.push(piece, &mut events),
+            Ear::Over => {}
         }
-        match self.read(at_us, events) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(cut) => {
-                self.cut = Some(cut);
-                // Bytes of the cut event that came with earlier pieces are with the caller already.
-                ControlFlow::Break(self.passed.saturating_sub(self.size - piece.len()))
-            }
-        }
+        ControlFlow::Continue(())
     }
 
     fn end(mut self: Box<Self>, end: End) {
-        let (tail, evidence, streamed) = self.conclude();
-        // The end marker decides, not the socket: what comes or fails after it changes nothing.
-        let complete = streamed && (tail.complete || self.call.ended());
-        // Nobody knows what a complete body of an unknown kind looks like, and a unary one ends with its socket.
-        let has_marker = streamed && self.wire.is_some();
-        let ending = match (end, self.cut.take()) {
-            (_, Some(cut)) => Ending::CutOff(cut),
-            (End::Complete, None) => Ending::Clean {
-                complete: complete || !has_marker,
-            },
-            (End::Cancelled | End::CutOff, None) => Ending::Cancelled { complete },
-            (End::Failed { .. }, None) if complete => Ending::Clean { complete },
-            (End::Failed { error_type, message }, None) => Ending::Failed(WireError {
-                error_type,
-                message,
-                status: None,
-                code: Some(TRANSPORT.to_owned()),
-            }),
-        };
-        let odd = match (self.odd.take(), tail.odd) {
-            (Some(a), Some(b)) => Some(format!("{a}; {b}")),
-            (odd, None) | (None, odd) => odd,
-        };
-        let wired = Wired {
-            wire: self.wire,
-            head: self.head.take(),
-            streamed,
-            template: tail.template,
-            evidence,
-            odd,
-        };
-        self.call.finish(ending, wired);
+        self.over(end);
     }
 }
 
-const BOM: &[u8] = b"\xef\xbb\xbf";
+impl Drop for HttpRecorder {
+    fn drop(&mut self) {
+        self.over(End::Cancelled);
+    }
+}
+
+fn heard(asked: Asked) -> Heard {
+    Heard {
+        request: asked.request,
+        hash: asked.hash,
+        started_us: asked.started_us,
+        tick_us: asked.keep.tick_us,
+        include_raw: asked.keep.include_raw,
+        head: None,
+        framing: None,
+        body: Vec::new(),
+        cuts: Vec::new(),
+        last_us: 0,
+        is_cut: false,
+        total_us: 0,
+        end: End::Cancelled,
+    }
+}
+
+/// Whether an exchange can stand in the journal as it was heard, and be read later.
+fn may_wait(heard: &Heard, wire: Option<&'static dyn Wire>, redactor: &Redactor) -> bool {
+    let form = match heard.framing {
+        None => Form::Document,
+        Some(Framing::Sse) => Form::Events,
+        Some(Framing::Ndjson) => Form::Lines,
+        Some(Framing::JsonArray | Framing::Opaque) => return false,
+    };
+    // Who finds the journal later need not know the protocols of this project.
+    let later = find(&heard.request.protocol);
+    let is_known = later.map(Wire::name) == wire.map(Wire::name);
+    // Messages of the transport are looked through as a whole call is.
+    let ended = matches!(heard.end, End::Complete | End::Cancelled);
+    is_known && ended && std::str::from_utf8(&heard.body).is_ok_and(|text| redactor.is_clean(text, form))
+}
+
+/// The call that was heard, in a protocol that is built in.
+pub(super) fn read(heard: Heard, redactor: &Redactor) -> Call {
+    let wire = find(&heard.request.protocol);
+    read_by(heard, wire, redactor)
+}
+
+fn read_by(heard: Heard, wire: Option<&'static dyn Wire>, redactor: &Redactor) -> Call {
+    let asked = Asked {
+        request: heard.request,
+        hash: heard.hash,
+        started_us: heard.started_us,
+        keep: Keep {
+            tick_us: heard.tick_us,
+            include_raw: heard.include_raw,
+        },
+    };
+    let mut reader = HttpReader::new(CallReader::new(asked, None), wire);
+    if let Some(head) = heard.head {
+        reader.head(head, heard.framing);
+    }
+    reader.body(heard.body, &heard.cuts);
+    if heard.is_cut {
+        reader.lost(heard.last_us);
+    }
+    reader.end(heard.end, heard.total_us, redactor)
+}
 
 impl std::fmt::Debug for HttpRecorder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("HttpRecorder")
-            .field("call", &self.call)
+            .field("slot", &self.slot)
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[path = "http_recorder_tests.rs"]
+mod tests;

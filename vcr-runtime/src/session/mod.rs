@@ -1,6 +1,7 @@
 //! One test's open source plus cursors: matching, recording, playing, the ledger and the verdict.
 
 mod breaker;
+mod call_reader;
 mod closing;
 #[cfg_attr(
     not(feature = "gateway"),
@@ -9,6 +10,7 @@ mod closing;
 mod exchange;
 mod failure;
 mod http;
+mod http_reader;
 mod http_recorder;
 mod ledger;
 mod listener;
@@ -29,16 +31,18 @@ mod taking;
 mod tape;
 mod verdict;
 
+pub(crate) use crate::model::End;
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
+pub(crate) use call_reader::{Ending, Wired};
 pub(crate) use exchange::{
-    End, Exchange, Hanging, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
+    Exchange, Hanging, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
 };
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;
 pub(crate) use models::{document as model_document, list as model_list, wanted as wanted_models};
 pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
-pub(crate) use recorder::{CallRecorder, Ending, Wired};
+pub(crate) use recorder::CallRecorder;
 pub use recover::{Recovered, recover};
 pub(crate) use session::{Opening, Session, Turn, asked};
 pub(crate) use surroundings::Surroundings;

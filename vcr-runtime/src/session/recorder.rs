@@ -1,15 +1,13 @@
-//! Recording one call: its events become frames, its end becomes a boundary, and the result goes to the tape.
+//! Recording one call: what an answer says goes to its reader, and the call that comes of it to the tape.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::breaker::{Cut, StreamBreaker, Tally};
-use super::raw;
+use super::breaker::{Cut, StreamBreaker};
+use super::call_reader::{Asked, CallReader, Ending, Keep, Wired};
 use super::tape::Tape;
-use crate::config::IncludeRaw;
-use crate::json::Json;
-use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, Metrics, RecordedRequest};
-use crate::protocol::{Delivery, Event, Framing, Timeline, Told, Wire, WireError};
+use crate::model::CanonicalRequest;
+use crate::protocol::Event;
 
 /// The place of a call in the take, reserved when the call starts.
 #[derive(Clone, Copy, Debug)]
@@ -21,49 +19,12 @@ pub(crate) struct Slot {
     pub(crate) started: Instant,
 }
 
-/// How the answer ended, as far as the front knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// In order. `complete` is what the protocol says about it.
-    Clean { complete: bool },
-    /// The transport or the upstream type failed.
-    Failed(WireError),
-    /// The caller stopped reading.
-    Cancelled { complete: bool },
-    /// A stream breaker cut it.
-    CutOff(Cut),
-}
-
-/// What only an HTTP front knows about the answer.
-#[derive(Default)]
-pub(crate) struct Wired {
-    pub(crate) wire: Option<&'static dyn Wire>,
-    pub(crate) head: Option<HttpHead>,
-    /// Whether the body was a stream of events.
-    pub(crate) streamed: bool,
-    pub(crate) template: Option<Json>,
-    pub(crate) evidence: raw::Evidence,
-    pub(crate) odd: Option<String>,
-}
-
-/// Settings that a recording needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Keep {
-    pub(crate) tick_us: u64,
-    pub(crate) include_raw: IncludeRaw,
-}
-
 /// Records one call. Dropped without [`finish`](Self::finish) it counts as cancelled by the caller.
 pub(crate) struct CallRecorder {
     tape: Arc<Tape>,
     slot: Slot,
-    clock: Instant,
-    keep: Keep,
-    request: Option<(CanonicalRequest, String)>,
-    timeline: Timeline,
-    first_us: Option<u64>,
-    breaker: Option<Arc<dyn StreamBreaker>>,
-    tally: Tally,
+    /// `None` once the call has ended.
+    reader: Option<CallReader>,
 }
 
 impl CallRecorder {
@@ -72,70 +33,66 @@ impl CallRecorder {
         slot: Slot,
         keep: Keep,
         request: CanonicalRequest,
-        hash: String,
+        hash: Option<String>,
         breaker: Option<Arc<dyn StreamBreaker>>,
     ) -> Self {
-        let timeline = Timeline::new(keep.tick_us);
+        let asked = Asked {
+            request,
+            hash,
+            started_us: slot.started_us,
+            keep,
+        };
         Self {
             tape,
             slot,
-            clock: slot.started,
-            keep,
-            request: Some((request, hash)),
-            timeline,
-            first_us: None,
-            breaker,
-            tally: Tally::default(),
+            reader: Some(CallReader::new(asked, breaker)),
         }
+    }
+
+    /// What it is made of, for a front that takes the answer in another form than events; no reader once the call has ended.
+    pub(super) fn into_parts(mut self) -> (Arc<Tape>, Slot, Option<CallReader>) {
+        let reader = self.reader.take();
+        (Arc::clone(&self.tape), self.slot, reader)
     }
 
     /// Microseconds since the call started.
     pub(crate) fn now_us(&self) -> u64 {
-        micros(self.clock.elapsed())
-    }
-
-    /// The headers of the answer that are kept.
-    pub(crate) fn headers(&self, headers: &[(String, String)]) -> Vec<(String, String)> {
-        self.tape.redactor().headers(headers)
-    }
-
-    /// How a streamed answer to the request is framed.
-    pub(crate) fn framing(&self, wire: &dyn Wire, content_type: Option<&str>) -> Option<Framing> {
-        let (request, _) = self.request.as_ref()?;
-        Delivery::of(wire, &request.parameters).framing(content_type)
+        self.slot.now_us()
     }
 
     /// The first byte of the answer has come.
     pub(crate) fn touch(&mut self, at_us: u64) {
-        self.first_us.get_or_insert(at_us);
+        if let Some(reader) = &mut self.reader {
+            reader.touch(at_us);
+        }
     }
 
     /// Takes what one chunk of the answer said, unless the breaker cuts before it.
     pub(crate) fn events(&mut self, at_us: u64, events: Vec<Event>) -> Result<(), Cut> {
-        self.touch(at_us);
-        self.check(&events)?;
-        self.timeline.push(at_us, events);
-        Ok(())
+        match &mut self.reader {
+            Some(reader) => reader.events(at_us, events),
+            None => Ok(()),
+        }
     }
 
     /// Whether the breaker cuts before a unary answer reaches its caller.
     pub(crate) fn check(&mut self, events: &[Event]) -> Result<(), Cut> {
-        let cut = self
-            .breaker
-            .as_ref()
-            .and_then(|breaker| self.tally.check(&**breaker, events));
-        cut.map_or(Ok(()), Err)
+        match &mut self.reader {
+            Some(reader) => reader.check(events),
+            None => Ok(()),
+        }
     }
 
     /// A unary answer: one frame, whatever the tick.
     pub(crate) fn unary(&mut self, events: Vec<Event>) {
-        self.timeline = Timeline::unary();
-        self.timeline.push(0, events);
+        if let Some(reader) = &mut self.reader {
+            reader.unary(events);
+        }
     }
 
     /// Whether the protocol's end marker has come.
     pub(crate) fn ended(&self) -> bool {
-        self.timeline.ended()
+        self.reader.as_ref().is_some_and(CallReader::ended)
     }
 
     /// The end of the call: builds it and hands it to the tape.
@@ -144,53 +101,23 @@ impl CallRecorder {
     }
 
     fn complete(&mut self, ending: Ending, wired: Wired) {
-        let Some((request, hash)) = self.request.take() else {
-            return;
-        };
-        let total_us = self.now_us();
-        let told = std::mem::replace(&mut self.timeline, Timeline::unary()).finish();
-        let status = wired.head.as_ref().map(|head| head.status);
-        let Told { frames, usage, error } = told;
-        // The first frame says when something came; a chunk that only names a role is nothing that a caller can see.
-        let ttfb_us = match frames.first() {
-            _ if !wired.streamed => total_us,
-            Some(frame) => frame.delta_us,
-            None => self.first_us.unwrap_or(total_us),
-        };
-        let mut call = Call {
-            started_us: Some(self.slot.started_us),
-            http: wired.head,
-            metrics: Some(Metrics { ttfb_us, total_us }),
-            frames: frames.into(),
-            boundary: boundary(ending, error, status),
-            usage,
-            template: wired.template,
-            note: wired.odd,
-            ..Call::default()
-        };
-        let redactor = self.tape.redactor();
-        raw::keep(
-            &mut call,
-            wired.wire,
-            &request,
-            wired.evidence,
-            self.keep.include_raw,
-            redactor,
-        );
-        if redactor.call(&mut call) {
-            raw::drop_transcript(&mut call);
+        if let Some(reader) = self.reader.take() {
+            let call = reader.call(self.now_us(), ending, wired, self.tape.redactor());
+            self.tape.record(self.slot.index, call);
         }
-        call.request = Arc::new(RecordedRequest::recorded(request, hash));
-        if let (Some(wire), Some(template)) = (wired.wire, call.template.take()) {
-            call.template = Some(wire.lean(template, &call.request));
-        }
-        self.tape.record(self.slot.index, call);
+    }
+}
+
+impl Slot {
+    /// Microseconds since the call started.
+    pub(super) fn now_us(&self) -> u64 {
+        micros(self.started.elapsed())
     }
 }
 
 impl Drop for CallRecorder {
     fn drop(&mut self) {
-        let complete = self.timeline.ended();
+        let complete = self.ended();
         self.complete(
             Ending::Cancelled { complete },
             Wired {
@@ -210,61 +137,6 @@ impl std::fmt::Debug for CallRecorder {
     }
 }
 
-/// The exception boundary of an ending. An error that the provider reported inside the answer is the first cause.
-fn boundary(ending: Ending, error: Option<WireError>, status: Option<u16>) -> Option<Boundary> {
-    let boundary = |kind, error: WireError| {
-        Some(Boundary {
-            kind,
-            error_type: error.error_type,
-            message: error.message,
-            status: error.status,
-            code: error.code,
-        })
-    };
-    let named = |kind, error_type: &str, message: &str| {
-        boundary(
-            kind,
-            WireError {
-                error_type: error_type.to_owned(),
-                message: message.to_owned(),
-                ..WireError::default()
-            },
-        )
-    };
-    let failed_status = status.filter(|status| *status >= 400);
-    match (ending, error) {
-        (Ending::CutOff(cut), _) => named(BoundaryKind::Cutoff, &cut.error_type, &cut.message),
-        (_, Some(mut error)) => {
-            let kind = if failed_status.is_some() {
-                BoundaryKind::Http
-            } else {
-                BoundaryKind::Error
-            };
-            error.status = error.status.or(failed_status);
-            boundary(kind, error)
-        }
-        (_, None) if failed_status.is_some() => boundary(
-            BoundaryKind::Http,
-            WireError {
-                error_type: "HttpError".to_owned(),
-                message: format!("the upstream answered with status {}", status.unwrap_or_default()),
-                status,
-                code: None,
-            },
-        ),
-        (Ending::Failed(error), None) => boundary(BoundaryKind::Error, error),
-        (Ending::Clean { complete: true } | Ending::Cancelled { complete: true }, None) => None,
-        (Ending::Clean { complete: false }, None) => named(
-            BoundaryKind::Truncated,
-            "Truncated",
-            "the stream ended before the provider said that it was complete",
-        ),
-        (Ending::Cancelled { complete: false }, None) => {
-            named(BoundaryKind::Cancelled, "Cancelled", "the caller stopped reading")
-        }
-    }
-}
-
 pub(crate) fn micros(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
@@ -272,10 +144,11 @@ pub(crate) fn micros(duration: std::time::Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::listener::Passage;
+    use super::super::raw;
     use super::*;
     use crate::cassette::{Cassette, Chosen};
-    use crate::config::{Environment, RedactRules};
-    use crate::model::{Piece, RawBody};
+    use crate::config::{Environment, IncludeRaw, RedactRules};
+    use crate::model::{Call, Piece, RawBody};
     use crate::redact::Redactor;
     use crate::session::tape::{Found, Label, Role};
     use crate::source::Comparison;
@@ -321,7 +194,7 @@ mod tests {
         let Ok(Found::Record(slot)) = found else {
             panic!("{found:?}")
         };
-        let call = CallRecorder::new(Arc::clone(&tape), slot, keep, request, String::new(), None);
+        let call = CallRecorder::new(Arc::clone(&tape), slot, keep, request, None, None);
         record(call);
         tape.keep(true, true, &mut Vec::new()).unwrap();
         let mut take = Cassette::open(&path, Chosen::Latest).unwrap().take;

@@ -87,11 +87,11 @@ fn gather(directory: &Path, depth: usize, cassettes: &mut Vec<PathBuf>) -> Resul
 /// `None` when its journal holds nothing that is not in a cassette; it is removed in either case.
 fn recover_one(cassette: PathBuf) -> Result<Option<Recovered>> {
     let (journal, left) = Journal::open(&cassette)?;
-    let Some(left) = unsaved(&cassette, left) else {
+    let project = Project::of(&cassette, &[])?;
+    let Some(left) = unsaved(&cassette, left, &project.redactor) else {
         journal.remove()?;
         return Ok(None);
     };
-    let project = Project::of(&cassette, &[])?;
     let summary = cassette::summary(&cassette).ok();
     let stem = cassette
         .file_stem()

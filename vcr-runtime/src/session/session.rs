@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
+use super::call_reader::Keep;
 use super::exchange::Hanging;
 use super::ledger::Ledger;
 use super::names::{auto, played};
 use super::play::{Played, check_shape};
-use super::recorder::{CallRecorder, Keep};
+use super::recorder::CallRecorder;
 use super::shelf::Shelf;
 use super::surroundings::Surroundings;
 use super::tape::{Found, Label, Role, Tape};
@@ -217,7 +218,7 @@ impl Session {
             return Ok(Turn::Live);
         }
         self.around.redactor.request(&mut request);
-        let turn = self.turn(&request, wire, &settings, key);
+        let turn = self.turn(request, wire, &settings, key);
         let outcome = match &turn {
             Ok(Turn::Live) => Outcome::Live,
             Ok(Turn::Record(_)) => Outcome::Recorded,
@@ -237,15 +238,15 @@ impl Session {
 
     fn turn(
         &self,
-        request: &CanonicalRequest,
+        request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: &Arc<Settings>,
         key: Option<&str>,
     ) -> std::result::Result<Turn, (Error, Option<Reason>)> {
         let tape = self
-            .tape(settings, Some(request))
+            .tape(settings, Some(&request))
             .map_err(|error| (error, None))?;
-        let servable = |call: &crate::model::Call| check_shape(call, request, wire);
+        let servable = |call: &crate::model::Call| check_shape(call, &request, wire);
         // A recording that is being mended has no order yet.
         let matching = match (tape.role, settings.matching) {
             (Role::New, Matching::Sequential) => Matching::Keyed,
@@ -257,7 +258,7 @@ impl Session {
             session: settings.session.as_deref(),
             scope: key,
         };
-        match tape.find(request, how, settings.speed.time_factor(), &servable) {
+        match tape.find(&request, how, settings.speed.time_factor(), &servable) {
             Ok(Found::Play(Answer {
                 index, call, manner, ..
             })) => {
@@ -283,7 +284,7 @@ impl Session {
             }
             Ok(Found::Record(slot)) => {
                 self.ledger().recorded += 1;
-                let hash = tape.hash(request);
+                let hash = tape.hash(&request);
                 let keep = Keep {
                     tick_us: settings.tick_us,
                     include_raw: settings.include_raw,
@@ -294,12 +295,7 @@ impl Session {
                     .unwrap_or_else(PoisonError::into_inner)
                     .clone();
                 Ok(Turn::Record(CallRecorder::new(
-                    tape,
-                    slot,
-                    keep,
-                    request.clone(),
-                    hash,
-                    breaker,
+                    tape, slot, keep, request, hash, breaker,
                 )))
             }
             Err(NotTaken::Late) => Err((self.late(), None)),
@@ -312,7 +308,7 @@ impl Session {
                     private: settings.private,
                 };
                 let reason = not_taken.reason();
-                Err((tape.explain(request, not_taken, place), reason))
+                Err((tape.explain(&request, not_taken, place), reason))
             }
         }
     }

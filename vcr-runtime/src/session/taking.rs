@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::http_recorder::read;
 use super::recorder::{Slot, micros};
 use super::tape::Label;
-use crate::cassette::{self, Head, Journal};
+use crate::cassette::{self, Entry, Head, Journal, Left};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::is_same_test;
 use crate::model::{Call, Take};
@@ -35,7 +36,7 @@ pub(super) struct Taking {
 struct Place {
     started_us: u64,
     /// `None` while the call is under way.
-    call: Option<Call>,
+    ended: Option<Entry>,
     /// Of a copied call: its span in the take that it was played from, where that tells.
     played_from: Option<Span>,
 }
@@ -65,7 +66,7 @@ impl Taking {
         refuse_another_test(path, label)?;
         let trace_id = uuid::Uuid::now_v7().simple().to_string();
         let (mut journal, left) = Journal::open(path)?;
-        if let Some(left) = unsaved(path, left) {
+        if let Some(left) = unsaved(path, left, redactor) {
             notes.push(set_interrupted_aside(path, label, redactor, left)?);
         }
         // Only now: what an interrupted recording left behind stands in a file of its own.
@@ -88,7 +89,7 @@ impl Taking {
         let started_us = micros(started.duration_since(self.clock)).max(self.floor);
         self.places.push(Place {
             started_us,
-            call: None,
+            ended: None,
             played_from: None,
         });
         self.live += 1;
@@ -119,22 +120,21 @@ impl Taking {
         let entry = self.paid.then(|| Journal::entry(&call));
         self.places.push(Place {
             started_us: now,
-            call: Some(call),
+            ended: Some(Entry::Call(Box::new(call))),
             played_from,
         });
-        self.note_down(entry, redactor);
+        if let Some(entry) = entry {
+            self.note_down(entry, None, redactor);
+        }
     }
 
     /// Lets earlier copies that overlapped `span` overlap a call that starts now, unless something else has come after them.
     fn keep_beside(&mut self, span: Span, now: u64) {
         for index in 0..self.places.len() {
-            let Place {
-                call, played_from, ..
-            } = &self.places[index];
-            let (Some(from), Some(over)) = (played_from, call.as_ref().and_then(Call::ended_us)) else {
+            let place = &self.places[index];
+            let (Some(from), Some(over)) = (place.played_from, place.call().and_then(Call::ended_us)) else {
                 continue;
             };
-            let from = *from;
             let followed = self.places[index + 1..].iter().any(|other| {
                 let beside = other.played_from.is_some_and(|other| other.overlaps(from));
                 other.started_us >= over && !beside
@@ -142,7 +142,7 @@ impl Taking {
             if from.overlaps(span)
                 && over <= now
                 && !followed
-                && let Some(call) = &mut self.places[index].call
+                && let Some(Entry::Call(call)) = &mut self.places[index].ended
             {
                 call.over_us = Some(now + 1);
                 self.floor = now + 1;
@@ -150,44 +150,73 @@ impl Taking {
         }
     }
 
-    /// Takes a call that went live and has ended; `entry` is its line of the journal.
-    pub(super) fn finish(&mut self, index: usize, call: Call, entry: String, redactor: &Redactor) {
+    /// Takes a call that went live and has ended; `line` is its line of the journal.
+    pub(super) fn finish(&mut self, index: usize, entry: Entry, line: String, redactor: &Redactor) {
         if !self.paid {
             self.paid = true;
             let copied: Vec<String> = self
                 .places
                 .iter()
-                .filter_map(|place| place.call.as_ref())
+                .filter_map(Place::call)
                 .map(Journal::entry)
                 .collect();
-            for entry in copied {
-                self.note_down(Some(entry), redactor);
+            for line in copied {
+                self.note_down(line, None, redactor);
             }
         }
-        self.note_down(Some(entry), redactor);
+        let body = match &entry {
+            Entry::Heard(heard) => Some(heard.body.as_slice()),
+            Entry::Call(_) => None,
+        };
+        self.note_down(line, body, redactor);
         if let Some(place) = self.places.get_mut(index) {
-            place.call = Some(call);
+            place.ended = Some(entry);
         }
     }
 
-    /// A call that still holds a secret fails the save, so it must not reach the disk by this way either.
-    fn note_down(&mut self, entry: Option<String>, redactor: &Redactor) {
-        if let Some(entry) = entry.filter(|entry| redactor.scan(entry).is_none())
-            && let Err(fault) = self.journal.append(&entry)
-        {
+    /// A call that still holds a secret fails the save, so it must not reach the disk by this way either. Bodies that come
+    /// here were found to hold none.
+    fn note_down(&mut self, line: String, body: Option<&[u8]>, redactor: &Redactor) {
+        if redactor.scan(&line).is_some() {
+            return;
+        }
+        let noted = match body {
+            Some(body) => self.journal.append_heard(line, body),
+            None => self.journal.append(&line),
+        };
+        if let Err(fault) = noted {
             self.fault.get_or_insert(fault);
         }
     }
 
     /// Calls that were started and have not ended.
     pub(super) fn unfinished(&self) -> usize {
-        self.places.iter().filter(|place| place.call.is_none()).count()
+        self.places.iter().filter(|place| place.ended.is_none()).count()
     }
 
     /// The calls that ended, in the order in which they started, and the journal.
-    pub(super) fn into_parts(self) -> (Vec<Call>, Journal) {
-        let calls = self.places.into_iter().filter_map(|place| place.call);
+    pub(super) fn into_parts(self, redactor: &Redactor) -> (Vec<Call>, Journal) {
+        let entries = self.places.into_iter().filter_map(|place| place.ended);
+        let calls = entries.map(|entry| call(entry, redactor));
         (calls.collect(), self.journal)
+    }
+}
+
+impl Place {
+    /// The call, where it has ended and was read.
+    fn call(&self) -> Option<&Call> {
+        match &self.ended {
+            Some(Entry::Call(call)) => Some(call),
+            Some(Entry::Heard(_)) | None => None,
+        }
+    }
+}
+
+/// The call that an entry is, or that is read of it.
+fn call(entry: Entry, redactor: &Redactor) -> Call {
+    match entry {
+        Entry::Call(call) => *call,
+        Entry::Heard(heard) => read(*heard, redactor),
     }
 }
 
@@ -222,10 +251,21 @@ pub(super) fn leak(redactor: &Redactor, text: &str) -> Option<String> {
 
 /// What an interrupted recording left in the journal. One that was killed after its last step left nothing that is not in
 /// a cassette.
-pub(super) fn unsaved(path: &Path, left: Option<Take>) -> Option<Take> {
+pub(super) fn unsaved(path: &Path, left: Option<Left>, redactor: &Redactor) -> Option<Take> {
     let side = cassette::side_path(path);
-    let holds = |take: &Take, file: &Path| cassette::holds(file, &take.trace_id).unwrap_or(false);
-    left.filter(|take| !holds(take, path) && !holds(take, &side))
+    let left = left?;
+    let holds = |file: &Path| cassette::holds(file, &left.trace_id).unwrap_or(false);
+    if holds(path) || holds(&side) {
+        return None;
+    }
+    let entries = left.entries.into_iter();
+    let mut calls: Vec<Call> = entries.map(|entry| call(entry, redactor)).collect();
+    // They stand there in the order in which they ended.
+    calls.sort_by_key(|call| call.started_us);
+    Some(Take {
+        trace_id: left.trace_id,
+        calls,
+    })
 }
 
 /// Saves such a take beside the cassette, by the redaction rules of today.

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::http_recorder::read;
 use super::recorder::Slot;
 use super::taking::{Taking, leak, leave_out_transient};
 use crate::canon::IgnorePaths;
-use crate::cassette::{self, Head, Journal, Saved};
+use crate::cassette::{self, Entry, Head, Heard, Journal, Saved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
 use crate::redact::Redactor;
@@ -178,17 +179,29 @@ impl Tape {
         })
     }
 
-    /// The hash that the file stores for a request.
-    pub(crate) fn hash(&self, request: &CanonicalRequest) -> String {
-        crate::canon::request_hash(self.key(request).as_ref().unwrap_or(request))
+    /// The hash that the file stores for a request; `None` when it is that of the request as it is.
+    pub(crate) fn hash(&self, request: &CanonicalRequest) -> Option<String> {
+        self.key(request).as_ref().map(crate::canon::request_hash)
     }
 
     /// Takes a finished call.
     pub(crate) fn record(&self, index: usize, call: Call) {
-        let entry = Journal::entry(&call);
+        let line = Journal::entry(&call);
+        self.finish(index, Entry::Call(Box::new(call)), line);
+    }
+
+    /// Takes a finished exchange, which is read when the take is kept.
+    pub(crate) fn hear(&self, index: usize, heard: Box<Heard>) {
+        match Journal::heard_entry(&heard) {
+            Some(line) => self.finish(index, Entry::Heard(heard), line),
+            None => self.record(index, read(*heard, &self.redactor)),
+        }
+    }
+
+    fn finish(&self, index: usize, entry: Entry, line: String) {
         // Without a recording the take has been written: a call that ends after its test is too late.
         if let Some(recording) = &mut self.state().recording {
-            recording.finish(index, call, entry, &self.redactor);
+            recording.finish(index, entry, line, &self.redactor);
         }
     }
 
@@ -245,7 +258,7 @@ impl Tape {
         let nothing_new = self.role == Role::New && recording.live == 0;
         let fault = recording.fault.take();
         let trace_id = std::mem::take(&mut recording.trace_id);
-        let (mut calls, journal) = recording.into_parts();
+        let (mut calls, journal) = recording.into_parts(&self.redactor);
         if !keep_transient {
             self.leave_out(&mut calls, notes);
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::response::Parts;
 use http::{Method, Response};
 use http_body::Body;
 use once_cell::sync::OnceCell;
@@ -22,7 +23,8 @@ use super::tee::{Forwarded, Tee};
 use crate::observe;
 use crate::session::{End, Recording, Upstream};
 
-/// Without a bound a dead host would hold a test for minutes. The caller's own time limits come first.
+/// Without a bound a dead host would hold a test for minutes. The caller's own time limits come first. On this machine a
+/// port answers or refuses at once, and a timer for it would wake the gateway's thread twice a call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Well below what load balancers keep: a call on a connection that is closing fails, and would be recorded so.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -50,8 +52,14 @@ pub(super) async fn forward(
         Err(failure) | Ok(Err(failure)) => return refused(&bad_gateway(&upstream, tee, failure)),
     };
 
-    let (status, head) = (answer.status(), answer.headers().clone());
-    let body = reqwest::Body::from(answer);
+    let (
+        Parts {
+            status,
+            headers: head,
+            ..
+        },
+        body,
+    ) = Response::<reqwest::Body>::from(answer).into_parts();
     let empty = body.is_end_stream();
     let decoding = match Coding::of(&head) {
         Coding::Known(decoding) if !empty => Some(decoding),
@@ -99,19 +107,21 @@ fn client(direct: bool) -> reqwest::Result<&'static Client> {
     static PROXIED: OnceCell<Client> = OnceCell::new();
     static DIRECT: OnceCell<Client> = OnceCell::new();
     let cell = if direct { &DIRECT } else { &PROXIED };
-    cell.get_or_try_init(|| client_of(direct, CONNECT_TIMEOUT))
+    // One on this machine answers at once or not at all, and a timer costs more than the connection.
+    cell.get_or_try_init(|| client_of(direct, (!direct).then_some(CONNECT_TIMEOUT)))
 }
 
 /// A client for upstreams. `direct` ones are on this machine.
-pub(in crate::front) fn client_of(direct: bool, connect_timeout: Duration) -> reqwest::Result<Client> {
-    let builder = plain_client(direct)
-        .connect_timeout(connect_timeout)
-        .pool_idle_timeout(IDLE_TIMEOUT);
+pub(in crate::front) fn client_of(direct: bool, connect_timeout: Option<Duration>) -> reqwest::Result<Client> {
+    let mut builder = plain_client(direct);
+    if let Some(limit) = connect_timeout {
+        builder = builder.connect_timeout(limit);
+    }
     if direct {
         // Mock servers close connections without a word, and a new one costs nothing on this machine.
         builder.pool_max_idle_per_host(0).build()
     } else {
-        builder.build()
+        builder.pool_idle_timeout(IDLE_TIMEOUT).build()
     }
 }
 

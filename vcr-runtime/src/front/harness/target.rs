@@ -42,7 +42,7 @@ impl Target {
             )));
         }
         let direct = http::Uri::try_from(&base).is_ok_and(|uri| uri.host().is_some_and(is_loopback));
-        let client = client_of(direct, timeouts.connect)
+        let client = client_of(direct, Some(timeouts.connect))
             .map_err(|error| HarnessError::from(std::io::Error::other(error)))?;
         let mut extra = Vec::new();
         for (name, value) in &config.extra_headers {
