@@ -6,6 +6,8 @@
 #[cfg(feature = "harness")]
 mod bytes;
 mod convert;
+mod copy;
+mod document;
 mod number;
 mod parse;
 mod scalar;
@@ -13,6 +15,7 @@ mod value;
 mod write;
 
 pub(crate) use convert::{from_serialize, from_value, to_value};
+pub(crate) use document::{Document, Documents, Texts, member_of};
 pub(crate) use number::Number;
 pub(crate) use parse::{JsonError, Limits, Nested, Parser, parse};
 pub(crate) use scalar::is_plain;

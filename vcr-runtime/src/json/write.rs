@@ -216,7 +216,8 @@ fn scalar_into(document: &Json, out: &mut String) {
     }
 }
 
-fn quote_into(text: &str, out: &mut String) {
+/// Appends `text` as a string.
+pub(super) fn quote_into(text: &str, out: &mut String) {
     out.push('"');
     escape_into(text, out);
     out.push('"');

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::{CanonicalRequest, Frames, Usage};
-use crate::json::{Json, Object};
+use crate::json::{Document, Documents, Json, Object};
 
 /// One recording of a scenario; the seed calls it a trace.
 #[derive(Clone, Debug, Default)]
@@ -160,9 +160,12 @@ pub(crate) struct Raw {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RawBody {
     /// A unary JSON body in the protocol's usual spelling (compact).
-    Unary(Json),
+    Unary(Document),
     /// The JSON payload of each event in the protocol's usual framing, with its offset.
-    Chunks { chunks: Vec<Json>, offsets_us: Vec<u64> },
+    Chunks {
+        chunks: Documents,
+        offsets_us: Vec<u64>,
+    },
     /// The bytes themselves, one piece an event.
     Transcript(Vec<Piece>),
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::common::refusal;
 use super::neutral::{Ask, Unsayable};
 use super::rules::Rules;
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, compact};
 use crate::model::{Boundary, CanonicalRequest, Frame, RecordedRequest, Usage};
 
 /// How the body of a streamed answer is cut into events.
@@ -243,12 +243,20 @@ pub(crate) trait Wire: Sync + Send {
         false
     }
 
-    /// The usual framing of one payload, ready for the wire.
-    fn frame(&self, payload: &Json) -> String;
+    /// Appends the usual framing of one payload, ready for the wire. The payload is a text without white space.
+    fn write_frame(&self, payload: &str, out: &mut String);
 
-    /// The same by the template, for servers that put more around some payloads than is usual.
-    fn frame_as_recorded(&self, payload: &Json, _template: Option<&Json>) -> String {
-        self.frame(payload)
+    /// The same of a payload that is no text yet.
+    fn frame(&self, payload: &Json) -> String {
+        let text = compact(payload);
+        let mut out = String::with_capacity(text.len() + 64);
+        self.write_frame(&text, &mut out);
+        out
+    }
+
+    /// [`write_frame`](Self::write_frame) by the template, for servers that put more around some payloads than is usual.
+    fn write_frame_as_recorded(&self, payload: &str, _template: Option<&Json>, out: &mut String) {
+        self.write_frame(payload, out);
     }
 
     /// What stands after the last payload of a complete stream; by the template, as some servers leave it out.

@@ -28,7 +28,7 @@ mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use exchange::{
-    End, Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
+    End, Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream, Whole,
 };
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exchange::{Pace, Pieces, Playback, PlaybackBody};
+use super::exchange::{Pace, Playback, PlaybackBody, Written};
 use super::failure::status_of;
 use super::rendered;
 use crate::config::{Chaos, Jitter, Settings, Speed};
@@ -12,6 +12,9 @@ use crate::json::{Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody, TRANSPORT};
 use crate::protocol::{Answer, Delivery, Wire, in_array, is_streamed, recorded_delivery};
 use crate::source::Manner;
+
+/// What a protocol puts around a payload, more or less.
+const AROUND: usize = 16;
 
 /// A call taken from a cassette, and how to deliver it.
 #[derive(Clone, Debug)]
@@ -109,7 +112,7 @@ impl Played {
                 wants_stream && !is_http_error(call),
                 total,
             ),
-            (_, None) => PlaybackBody::Whole(total, Vec::new()),
+            (_, None) => PlaybackBody::Whole(total, Vec::new().into()),
         };
         let steps = match &body {
             PlaybackBody::Pieces(pieces) => pieces.len(),
@@ -146,7 +149,7 @@ impl Played {
         };
         if !stream {
             let body = delivery.wire().render_unary(&answer);
-            return PlaybackBody::Whole(total, compact(&body).into_bytes());
+            return PlaybackBody::Whole(total, compact(&body).into_bytes().into());
         }
         PlaybackBody::Pieces(rendered::pieces(call, delivery, &answer, total))
     }
@@ -189,7 +192,7 @@ fn raw_body(
 ) -> PlaybackBody {
     let template = call.template.as_ref();
     match (raw, delivery) {
-        (RawBody::Unary(body), _) => PlaybackBody::Whole(total, compact(body).into_bytes()),
+        (RawBody::Unary(body), _) => PlaybackBody::Whole(total, body.text().into()),
         (RawBody::Chunks { chunks, offsets_us }, Some(delivery)) => {
             let at = |index: usize| {
                 Duration::from_micros(
@@ -200,18 +203,20 @@ fn raw_body(
                         .unwrap_or_default(),
                 )
             };
-            let chunks = chunks.iter().enumerate();
-            let mut pieces: Pieces = chunks
-                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk, template)))
-                .collect();
-            let trailer = delivery.trailer(pieces.len(), template);
-            if !trailer.is_empty() {
-                pieces.push(at(usize::MAX).max(total), trailer.as_bytes());
+            let chunks = chunks.texts();
+            let mut written = Written::with_capacity(chunks.len() + 1, chunks.size() + AROUND * chunks.len());
+            for (index, chunk) in chunks.iter().enumerate() {
+                written.push(at(index), |out| delivery.write_piece(index, chunk, template, out));
             }
-            PlaybackBody::Pieces(pieces)
+            let trailer = delivery.trailer(chunks.len(), template);
+            if !trailer.is_empty() {
+                written.push(at(usize::MAX).max(total), |out| out.push_str(trailer));
+            }
+            PlaybackBody::Pieces(written.into())
         }
         (RawBody::Chunks { chunks, .. }, None) => {
-            PlaybackBody::Whole(total, compact(&Json::Array(chunks.clone())).into_bytes())
+            let trees = Json::Array(chunks.trees().into_owned());
+            PlaybackBody::Whole(total, compact(&trees).into_bytes().into())
         }
         (RawBody::Transcript(pieces), _) if streamed => PlaybackBody::Pieces(
             pieces
@@ -224,7 +229,8 @@ fn raw_body(
             pieces
                 .iter()
                 .flat_map(|piece| piece.bytes.iter().copied())
-                .collect(),
+                .collect::<Vec<u8>>()
+                .into(),
         ),
     }
 }
@@ -318,7 +324,7 @@ mod tests {
                     .to_vec(),
             }),
             raw: Some(Raw {
-                body: RawBody::Unary(Json::from("slow down")),
+                body: RawBody::Unary(Json::from("slow down").into()),
             }),
             ..Call::default()
         };

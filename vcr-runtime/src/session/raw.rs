@@ -261,7 +261,7 @@ fn layer(delivery: Delivery<'_>, call: &Call, evidence: Evidence) -> Raw {
 fn plain(evidence: Evidence) -> Raw {
     let body = match evidence {
         Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
-            Some(body) => RawBody::Unary(body),
+            Some(body) => RawBody::Unary(body.into()),
             None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
         },
         Evidence::Stream { pieces, .. } => RawBody::Transcript(pieces),
@@ -304,24 +304,31 @@ fn usual(delivery: Delivery<'_>, call: &Call, pieces: &[Piece]) -> Option<RawBod
     for piece in pieces {
         rest = rest.strip_prefix(piece.bytes.as_slice())?;
     }
-    rest.is_empty().then_some(RawBody::Chunks { chunks, offsets_us })
+    rest.is_empty().then_some(RawBody::Chunks {
+        chunks: chunks.into(),
+        offsets_us,
+    })
 }
 
 /// The layer without secrets; `None` when a secret can only be seen across pieces and so cannot be cut out of one.
 fn redacted(mut raw: Raw, redactor: &Redactor) -> Option<Raw> {
     match &mut raw.body {
         RawBody::Unary(body) => {
-            redactor.json(body);
+            body.change(|body| {
+                redactor.json(body);
+            });
         }
         RawBody::Chunks { chunks, .. } => {
-            redactor.stream(chunks);
+            chunks.change(|chunks| {
+                redactor.stream(chunks);
+            });
         }
         RawBody::Transcript(pieces) => {
             if let [piece] = pieces.as_mut_slice()
                 && let Some(body) = without_secret_members(&piece.bytes, redactor)
             {
                 return Some(Raw {
-                    body: RawBody::Unary(body),
+                    body: RawBody::Unary(body.into()),
                 });
             }
             for piece in pieces.iter_mut() {
