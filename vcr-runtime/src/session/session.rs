@@ -23,6 +23,7 @@ use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
+use crate::redact::Redactor;
 use crate::source::{
     Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, ScriptSource, Source, Where,
 };
@@ -150,6 +151,10 @@ impl Session {
         &self.settings
     }
 
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.around.redactor
+    }
+
     /// The protocols that the project knows.
     pub(crate) fn providers(&self) -> &Providers {
         &self.around.providers
@@ -190,15 +195,17 @@ impl Session {
         wire: Option<&'static dyn Wire>,
         control: &Object,
     ) -> Result<Turn> {
-        self.begin_with(request, wire, self.settings_of(control))
+        self.begin_with(request, wire, self.settings_of(control), false)
     }
 
-    /// The same with the call's settings, where they could be read.
+    /// The same with the call's settings, where they could be read. `is_clean` says that it is a
+    /// [clean request](crate::redact::Redactor::clean_request).
     pub(crate) fn begin_with(
         &self,
         mut request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: Result<Arc<Settings>>,
+        is_clean: bool,
     ) -> Result<Turn> {
         if self.ended.load(Ordering::Acquire) {
             self.ledger().late += 1;
@@ -211,7 +218,11 @@ impl Session {
             observe::call(asked, Outcome::Live);
             return Ok(Turn::Live);
         }
-        self.around.redactor.request(&mut request);
+        let redactor = &self.around.redactor;
+        match is_clean {
+            true => redactor.clean_request(&mut request),
+            false => redactor.request(&mut request),
+        };
         let turn = self.turn(&request, wire, &settings);
         let outcome = match &turn {
             Ok(Turn::Live) => Outcome::Live,
