@@ -11,7 +11,9 @@ mod document;
 mod number;
 mod parse;
 mod scalar;
+mod sink;
 mod value;
+mod view;
 mod write;
 
 pub(crate) use convert::{from_serialize, from_value, to_value};
@@ -19,7 +21,9 @@ pub(crate) use document::{Document, Documents, Texts, member_of};
 pub(crate) use number::Number;
 pub(crate) use parse::{JsonError, Limits, Nested, Parser, parse};
 pub(crate) use scalar::is_plain;
+pub(crate) use sink::Sink;
 pub(crate) use value::{Json, Object};
+pub(crate) use view::{Members, View};
 #[cfg(feature = "harness")]
 pub(crate) use write::pretty_at;
 pub(crate) use write::{Place, block, compact, compact_into, escape_into, fitted, line_into};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::common::refusal;
 use super::neutral::{Ask, Unsayable};
 use super::rules::Rules;
-use crate::json::{Json, Object, compact};
+use crate::json::{Json, Object, compact, compact_into};
 use crate::model::{Boundary, CanonicalRequest, Frame, RecordedRequest, Usage};
 
 /// How the body of a streamed answer is cut into events.
@@ -24,13 +24,18 @@ pub(crate) enum Framing {
 impl Framing {
     /// The framing of a content type; `None` when its body is one whole.
     pub(crate) fn of(content_type: Option<&str>) -> Option<Self> {
-        let media_type = content_type?.split(';').next()?.trim().to_ascii_lowercase();
-        match media_type.as_str() {
-            "text/event-stream" => Some(Self::Sse),
-            "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Some(Self::Ndjson),
-            "application/vnd.amazon.eventstream" => Some(Self::Opaque),
-            _ => None,
-        }
+        const TYPES: [(&str, Framing); 5] = [
+            ("text/event-stream", Framing::Sse),
+            ("application/x-ndjson", Framing::Ndjson),
+            ("application/ndjson", Framing::Ndjson),
+            ("application/jsonl", Framing::Ndjson),
+            ("application/vnd.amazon.eventstream", Framing::Opaque),
+        ];
+        let media_type = content_type?.split(';').next()?.trim();
+        let known = TYPES
+            .iter()
+            .find(|(name, _)| media_type.eq_ignore_ascii_case(name));
+        known.map(|(_, framing)| *framing)
     }
 }
 
@@ -231,6 +236,11 @@ pub(crate) trait Wire: Sync + Send {
 
     /// The unary body of an answer.
     fn render_unary(&self, answer: &Answer<'_>) -> Json;
+
+    /// Appends that body without white space.
+    fn write_unary(&self, answer: &Answer<'_>, out: &mut Vec<u8>) {
+        compact_into(&self.render_unary(answer), out);
+    }
 
     /// The events of a streamed answer: for each the index of the frame it belongs to, and its payload.
     /// Events after the last frame (usage, error) name the last frame.

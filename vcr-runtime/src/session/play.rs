@@ -148,8 +148,10 @@ impl Played {
             id: &self.id,
         };
         if !stream {
-            let body = delivery.wire().render_unary(&answer);
-            return PlaybackBody::Whole(total, compact(&body).into_bytes().into());
+            let texts: usize = call.frames.views().map(|frame| frame.chunk.len()).sum();
+            let mut body = Vec::with_capacity(texts + texts / 8 + 640);
+            delivery.wire().write_unary(&answer, &mut body);
+            return PlaybackBody::Whole(total, body.into());
         }
         PlaybackBody::Pieces(rendered::pieces(call, delivery, &answer, total))
     }

@@ -90,7 +90,11 @@ impl Wire for OpenAiChat {
     }
 
     fn render_unary(&self, answer: &Answer<'_>) -> Json {
-        unary::render(answer)
+        unary::view(answer).into_json()
+    }
+
+    fn write_unary(&self, answer: &Answer<'_>, out: &mut Vec<u8>) {
+        unary::view(answer).write(out);
     }
 
     fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {

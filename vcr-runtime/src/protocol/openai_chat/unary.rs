@@ -1,6 +1,8 @@
 //! Renders unary bodies from the templates that [`body`](super::body) makes: the slots are filled, so that nearly every body renders back to exactly what it was, whatever else the server put into it.
 
-use crate::json::{Json, Object};
+use std::borrow::Cow;
+
+use crate::json::{Json, Members, Object, View};
 use crate::model::{Frame, ToolCall, Usage};
 use crate::protocol::Answer;
 
@@ -21,8 +23,8 @@ const FINISH: &str = "$finish_reason";
 const NATIVE: &str = "$native_finish_reason";
 const USAGE: &str = "$usage";
 
-fn number_of(position: usize, choice: &Json) -> u32 {
-    index(choice.get("index"))
+fn number_of(position: usize, choice: Option<&Json>) -> u32 {
+    index(choice.and_then(|choice| choice.get("index")))
         .or(u32::try_from(position).ok())
         .unwrap_or(0)
 }
@@ -59,14 +61,16 @@ pub(super) fn usual_tool_slot() -> Json {
 }
 
 /// The unary body of an answer.
-pub(super) fn render(answer: &Answer<'_>) -> Json {
+pub(super) fn view<'a>(answer: &Answer<'a>) -> View<'a> {
     let template = Template::of(answer);
     match (template.origin, answer.template, answer.boundary) {
-        (Origin::Unary, Some(body), _) => fill(body.clone(), answer),
-        (Origin::Nowhere, Some(body), Some(boundary)) => error::with_message(body.clone(), boundary),
-        (Origin::Nowhere, Some(body), None) => body.clone(),
+        (Origin::Unary, Some(body), _) => filled(View::Kept(body), answer),
+        (Origin::Nowhere, Some(body), Some(boundary)) => {
+            View::Made(error::with_message(body.clone(), boundary))
+        }
+        (Origin::Nowhere, Some(body), None) => View::Kept(body),
         // A failure in the middle of a stream is, told in one piece, a failure.
-        (_, _, Some(boundary)) => match template.get("error") {
+        (_, _, Some(boundary)) => View::Made(match template.get("error") {
             Some(payload) => {
                 let error = payload
                     .get("error")
@@ -74,8 +78,8 @@ pub(super) fn render(answer: &Answer<'_>) -> Json {
                 error::with_message(error.unwrap_or_else(|| payload.clone()), boundary)
             }
             None => error::write(boundary),
-        },
-        _ => fill(usual_body(&template, answer), answer),
+        }),
+        _ => filled(View::Made(usual_body(&template, answer)), answer),
     }
 }
 
@@ -90,11 +94,11 @@ fn usual_body(template: &Template<'_>, answer: &Answer<'_>) -> Json {
 }
 
 /// What the frames say of one choice.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Said<'a> {
-    text: String,
-    reasoning: String,
-    refusal: String,
+    text: Cow<'a, str>,
+    reasoning: Cow<'a, str>,
+    refusal: Cow<'a, str>,
     tools: Vec<&'a ToolCall>,
     finish: Option<&'a str>,
     native: Option<&'a str>,
@@ -103,11 +107,9 @@ struct Said<'a> {
 fn said<'a>(frames: &'a [Frame], choice: u32) -> Said<'a> {
     let mut said = Said::default();
     for frame in frames.iter().filter(|frame| frame.choice == choice) {
-        said.text.push_str(&frame.chunk);
-        said.reasoning
-            .push_str(frame.reasoning.as_deref().unwrap_or_default());
-        said.refusal
-            .push_str(frame.refusal.as_deref().unwrap_or_default());
+        append(&mut said.text, &frame.chunk);
+        append(&mut said.reasoning, frame.reasoning.as_deref().unwrap_or_default());
+        append(&mut said.refusal, frame.refusal.as_deref().unwrap_or_default());
         said.tools.extend(&frame.tool_calls);
         if let Some(finish) = frame.finish_reason.as_deref() {
             said.finish = Some(finish);
@@ -117,15 +119,24 @@ fn said<'a>(frames: &'a [Frame], choice: u32) -> Said<'a> {
     said
 }
 
-fn fill(mut body: Json, answer: &Answer<'_>) -> Json {
+/// Appends a text without copying the first.
+fn append<'a>(whole: &mut Cow<'a, str>, text: &'a str) {
+    if whole.is_empty() {
+        *whole = Cow::Borrowed(text);
+    } else if !text.is_empty() {
+        whole.to_mut().push_str(text);
+    }
+}
+
+fn filled<'a>(mut body: View<'a>, answer: &Answer<'a>) -> View<'a> {
     let template = Template::of(answer);
-    let Some(members) = body.as_object_mut() else {
+    let Some(members) = body.members() else {
         return body;
     };
-    if let Some(Json::Array(choices)) = members.get_mut("choices") {
+    if let Some(choices) = members.get_mut("choices").and_then(View::list) {
         let mut filled = Vec::new();
         for (position, choice) in choices.iter_mut().enumerate() {
-            let number = number_of(position, choice);
+            let number = number_of(position, choice.as_json());
             filled.push(number);
             fill_choice(choice, &said(answer.frames, number));
         }
@@ -146,40 +157,45 @@ fn fill(mut body: Json, answer: &Answer<'_>) -> Json {
     body
 }
 
-fn fill_usage(slot: &mut Json, usage: Option<&Usage>) {
-    let counts = usage.map(write_usage);
-    match slot {
-        Json::String(word) if word == USAGE => *slot = counts.into(),
-        Json::Array(names) => {
-            let counts = counts.unwrap_or_default();
+fn fill_usage(slot: &mut View<'_>, usage: Option<&Usage>) {
+    let counts = || usage.map(write_usage);
+    let filled = match slot.as_json() {
+        Some(Json::String(word)) if word == USAGE => counts().into(),
+        Some(Json::Array(names)) => {
+            let counts = counts().unwrap_or_default();
             let names = names.iter().filter_map(Json::as_str);
             let members = names.filter_map(|name| Some((name.to_owned(), counts.get(name)?.clone())));
-            *slot = Json::Object(members.collect());
+            Json::Object(members.collect())
         }
-        _ => {}
-    }
+        _ => return,
+    };
+    *slot = View::Made(filled);
 }
 
-fn fill_choice(choice: &mut Json, said: &Said<'_>) {
-    let Some(members) = choice.as_object_mut() else {
+fn fill_choice<'a>(choice: &mut View<'a>, said: &Said<'a>) {
+    let Some(members) = choice.members() else {
         return;
     };
-    let has_native = members.get("native_finish_reason").and_then(Json::as_str) == Some(NATIVE);
+    let has_native = is_slot(members.get("native_finish_reason"), NATIVE);
     if has_native {
-        members.set("native_finish_reason", said.native.or(said.finish));
+        members.set("native_finish_reason", said.native.or(said.finish).into());
     }
-    if members.get("finish_reason").and_then(Json::as_str) == Some(FINISH) || said.finish.is_some() {
+    if is_slot(members.get("finish_reason"), FINISH) || said.finish.is_some() {
         let native = said.native.filter(|_| !has_native);
-        members.set("finish_reason", native.or(said.finish));
+        members.set("finish_reason", native.or(said.finish).into());
     }
-    if let Some(Json::Object(message)) = members.get_mut("message") {
+    if let Some(message) = members.get_mut("message").and_then(View::members) {
         fill_message(message, said);
     }
 }
 
-fn fill_message(message: &mut Object, said: &Said<'_>) {
+fn fill_message<'a>(message: &mut Members<'a>, said: &Said<'a>) {
     match message.get_mut("content") {
-        Some(Json::Array(parts)) => fill_parts(parts, said),
+        Some(content) if is_array(content) => content.change(|content| {
+            if let Json::Array(parts) = content {
+                fill_parts(parts, said);
+            }
+        }),
         _ => {
             fill_string(message, "content", TEXT, &said.text);
             let key = REASONING_KEYS
@@ -195,37 +211,41 @@ fn fill_message(message: &mut Object, said: &Said<'_>) {
         }
     }
     fill_string(message, "refusal", REFUSAL, &said.refusal);
-    if let (Some(Json::Object(function)), Some(call)) = (message.get_mut("function_call"), said.tools.first())
+    if let (Some(slot), Some(call)) = (message.get_mut("function_call"), said.tools.first())
+        && matches!(slot.as_json(), Some(Json::Object(_)))
     {
-        fill_function(function, call);
+        slot.change(|function| fill_function(function, call));
         return;
     }
     match message.get_mut("tool_calls") {
-        Some(Json::Array(slots)) if !slots.is_empty() => {
-            slots.truncate(said.tools.len());
-            slots.resize(said.tools.len(), usual_tool_slot());
-            slots
-                .iter_mut()
-                .zip(&said.tools)
-                .for_each(|(slot, call)| fill_tool(slot, call));
+        Some(slots) if matches!(slots.as_json(), Some(Json::Array(slots)) if !slots.is_empty()) => {
+            slots.change(|slots| fill_tools(slots, &said.tools));
         }
         slot => {
             if !said.tools.is_empty() || is_slot(slot.as_deref(), TOOL_CALLS) {
-                let calls = said.tools.iter().map(|call| tool(call));
-                message.set("tool_calls", calls.collect::<Vec<_>>());
+                let calls = said.tools.iter().map(|call| View::Made(tool(call)));
+                message.set("tool_calls", View::List(calls.collect()));
             }
         }
     }
 }
 
-fn is_slot(value: Option<&Json>, word: &str) -> bool {
+fn is_slot(value: Option<&View<'_>>, word: &str) -> bool {
+    value.and_then(View::as_str) == Some(word)
+}
+
+fn is_word(value: Option<&Json>, word: &str) -> bool {
     value.and_then(Json::as_str) == Some(word)
 }
 
+fn is_array(value: &View<'_>) -> bool {
+    matches!(value.as_json(), Some(Json::Array(_)))
+}
+
 /// Fills the slot; without one only text that a person has added makes a difference.
-fn fill_string(message: &mut Object, key: &str, word: &str, text: &str) {
+fn fill_string<'a>(message: &mut Members<'a>, key: &'static str, word: &str, text: &Cow<'a, str>) {
     if is_slot(message.get(key), word) || !text.is_empty() {
-        message.set(key, text);
+        message.set(key, View::Text(text.clone()));
     }
 }
 
@@ -233,8 +253,8 @@ fn fill_parts(parts: &mut [Json], said: &Said<'_>) {
     for part in parts {
         if let Some(slot) = part_slot(part) {
             match slot.as_str() {
-                TEXT => slot.clone_from(&said.text),
-                REASONING => slot.clone_from(&said.reasoning),
+                TEXT => *slot = said.text.to_string(),
+                REASONING => *slot = said.reasoning.to_string(),
                 _ => {}
             }
         }
@@ -247,29 +267,43 @@ fn tool(call: &ToolCall) -> Json {
     slot
 }
 
+fn fill_tools(slots: &mut Json, tools: &[&ToolCall]) {
+    let Json::Array(slots) = slots else {
+        return;
+    };
+    slots.truncate(tools.len());
+    slots.resize(tools.len(), usual_tool_slot());
+    for (slot, call) in slots.iter_mut().zip(tools) {
+        fill_tool(slot, call);
+    }
+}
+
 fn fill_tool(slot: &mut Json, call: &ToolCall) {
     let Some(members) = slot.as_object_mut() else {
         return;
     };
-    if is_slot(members.get("id"), ID) {
+    if is_word(members.get("id"), ID) {
         members.set("id", call.id.as_str());
     }
-    if let Some(Json::Object(function)) = members.get_mut("function") {
+    if let Some(function) = members.get_mut("function") {
         fill_function(function, call);
     }
 }
 
-fn fill_function(function: &mut Object, call: &ToolCall) {
-    if is_slot(function.get("name"), NAME) {
+fn fill_function(function: &mut Json, call: &ToolCall) {
+    let Some(function) = function.as_object_mut() else {
+        return;
+    };
+    if is_word(function.get("name"), NAME) {
         function.set("name", call.function.name.as_str());
     }
-    if is_slot(function.get("arguments"), ARGUMENTS) {
+    if is_word(function.get("arguments"), ARGUMENTS) {
         function.set("arguments", call.function.arguments.as_str());
     }
 }
 
 /// A choice that the template does not know.
-fn usual_choice(template: &Template<'_>, number: u32, said: &Said<'_>) -> Json {
+fn usual_choice<'a>(template: &Template<'_>, number: u32, said: &Said<'a>) -> View<'a> {
     let only_tools = said.text.is_empty() && !said.tools.is_empty();
     let mut message = Object::new();
     message.push("role", "assistant");
@@ -285,19 +319,16 @@ fn usual_choice(template: &Template<'_>, number: u32, said: &Said<'_>) -> Json {
         choice.push(name, value);
     }
     choice.push("finish_reason", FINISH);
-    let mut choice = Json::Object(choice);
+    let mut choice = View::Made(Json::Object(choice));
     let finish = match template.origin {
         Origin::Nowhere => said.finish.map(wire_reason),
         _ => said.finish,
     };
     let native = said.native.filter(|_| template.origin != Origin::Nowhere);
     let said = Said {
-        text: said.text.clone(),
-        reasoning: said.reasoning.clone(),
-        refusal: said.refusal.clone(),
-        tools: said.tools.clone(),
         finish,
         native,
+        ..said.clone()
     };
     fill_choice(&mut choice, &said);
     choice
