@@ -77,7 +77,7 @@ impl CallParts {
             "response_timeline" => call.frames = optional(parser, frames_of)?.unwrap_or_default(),
             "exception_boundary" => call.boundary = optional(parser, boundary_of)?.flatten(),
             "usage" => call.usage = optional(parser, usage_of)?,
-            "template" => call.template = optional(parser, value)?,
+            "template" => call.template = optional(parser, |parser| Ok(Document::read(parser)?))?,
             "raw_payload" => call.raw = optional(parser, raw_of)?.flatten(),
             "note" => call.note = optional(parser, string)?,
             _ => drop(parser.skip()?),

@@ -67,7 +67,7 @@ pub(crate) fn call_members(call: &Call) -> Object {
         members.push("usage", usage(counts));
     }
     if let Some(template) = &call.template {
-        members.push("template", template.clone());
+        members.push("template", template.tree().into_owned());
     }
     if let Some(raw) = &call.raw {
         members.push("raw_payload", raw_payload(raw));

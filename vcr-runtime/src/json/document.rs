@@ -39,12 +39,16 @@ impl Document {
         }
     }
 
-    /// Changes what it says.
-    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Json)) {
-        let mut tree = match std::mem::take(self) {
+    pub(crate) fn into_tree(self) -> Json {
+        match self {
             Self::Tree(tree) => tree,
             Self::Text(text) => tree_of(&text),
-        };
+        }
+    }
+
+    /// Changes what it says.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Json)) {
+        let mut tree = std::mem::take(self).into_tree();
         change(&mut tree);
         *self = Self::Tree(tree);
     }
@@ -176,7 +180,7 @@ impl PartialEq for Documents {
 }
 
 /// Whoever kept a text has counted already; no file is nested so deep.
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     depth: 512,
     nodes: usize::MAX,
     unique_keys: false,
@@ -184,7 +188,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// The tree of a text that was checked when it was kept.
-fn tree_of(text: &str) -> Json {
+pub(super) fn tree_of(text: &str) -> Json {
     parse_with(text, LIMITS).unwrap_or_default()
 }
 

@@ -32,42 +32,55 @@ impl Sink for Vec<u8> {
         let mut rest = text.as_bytes();
         // Most texts need no escape, and those that do need room for a few.
         self.reserve(rest.len() + rest.len() / 16 + 8);
-        // Words of eight bytes since the last special one.
-        let mut clean = 4;
+        // Eight bytes at a time, by way of a room that is long enough for whatever they become.
+        let mut room = [0; ROOM];
+        let mut filled = 0;
+        let mut starts = true;
         loop {
-            if clean >= 4
-                && let Some((stride, after)) = rest.split_first_chunk::<32>()
-            {
-                if stride.iter().fold(true, |clean, byte| clean & !is_special(*byte)) {
+            if starts || filled > ROOM - LONGEST {
+                starts = false;
+                self.extend_from_slice(&room[..filled]);
+                filled = 0;
+                while let Some((stride, after)) = rest.split_first_chunk::<32>()
+                    && stride.iter().fold(true, |clean, byte| clean & !is_special(*byte))
+                {
                     self.extend_from_slice(stride);
                     rest = after;
-                    continue;
                 }
-                clean = 0;
             }
             let Some((word, after)) = rest.split_first_chunk::<8>() else {
                 break;
             };
-            self.extend_from_slice(word);
+            if let Some(place) = room[filled..].first_chunk_mut::<8>() {
+                *place = *word;
+            }
             let marks = special(u64::from_le_bytes(*word));
             if marks == 0 {
+                filled += 8;
                 rest = after;
-                clean += 1;
-                continue;
+            } else {
+                let plain = marks.trailing_zeros() as usize / 8;
+                filled = put_byte(word[plain], &mut room, filled + plain);
+                rest = &rest[plain + 1..];
             }
-            let plain = marks.trailing_zeros() as usize / 8;
-            self.truncate(self.len() - (word.len() - plain));
-            put_byte(word[plain], self);
-            rest = &rest[plain + 1..];
-            clean = 0;
         }
+        self.extend_from_slice(&room[..filled]);
+        let mut filled = 0;
         for byte in rest {
-            put_byte(*byte, self);
+            filled = put_byte(*byte, &mut room, filled);
         }
+        self.extend_from_slice(&room[..filled]);
     }
 }
 
-fn put_byte(byte: u8, out: &mut Vec<u8>) {
+/// Bytes that are escaped before they are appended.
+const ROOM: usize = 256;
+/// What eight bytes become at the most: seven that stay and an escape.
+const LONGEST: usize = 13;
+
+/// Writes a byte as it stands in a string at `at`, and returns where the next one goes.
+#[inline]
+fn put_byte(byte: u8, out: &mut [u8; ROOM], at: usize) -> usize {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     let letter = match byte {
         b'"' | b'\\' => byte,
@@ -78,13 +91,17 @@ fn put_byte(byte: u8, out: &mut Vec<u8>) {
         0x0c => b'f',
         0..0x20 => {
             let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
-            out.extend_from_slice(b"\\u00");
-            out.extend_from_slice(&digits);
-            return;
+            let escape = [b'\\', b'u', b'0', b'0', digits[0], digits[1]];
+            out[at..at + 6].copy_from_slice(&escape);
+            return at + 6;
         }
-        plain => return out.push(plain),
+        plain => {
+            out[at] = plain;
+            return at + 1;
+        }
     };
-    out.extend_from_slice(&[b'\\', letter]);
+    out[at..at + 2].copy_from_slice(&[b'\\', letter]);
+    at + 2
 }
 
 #[cfg(test)]

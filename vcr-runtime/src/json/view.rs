@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use super::document::{LIMITS, tree_of};
+use super::parse::{Parsed, Parser};
 use super::write::{compact_into, quote_into};
 use super::{Json, Object, Sink};
 
@@ -11,6 +13,8 @@ use super::{Json, Object, Sink};
 pub(crate) enum View<'a> {
     /// As it is in the other.
     Kept(&'a Json),
+    /// The same, where the other is a text without white space.
+    Raw(&'a str),
     Text(Cow<'a, str>),
     Made(Json),
     List(Vec<Self>),
@@ -22,19 +26,46 @@ pub(crate) enum View<'a> {
 pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, View<'a>)>);
 
 impl<'a> View<'a> {
-    /// What stands here, where nothing of it was changed in parts.
-    pub(crate) fn as_json(&self) -> Option<&Json> {
+    /// What stands here, as a tree.
+    pub(crate) fn tree(&self) -> Cow<'_, Json> {
         match self {
-            Self::Kept(tree) => Some(tree),
-            Self::Made(tree) => Some(tree),
-            Self::Text(_) | Self::List(_) | Self::Members(_) => None,
+            Self::Kept(tree) => Cow::Borrowed(tree),
+            Self::Made(tree) => Cow::Borrowed(tree),
+            other => Cow::Owned(other.clone().into_json()),
         }
     }
 
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    /// Whether it is the string `word`, in which nothing would be escaped.
+    pub(crate) fn is_word(&self, word: &str) -> bool {
         match self {
-            Self::Text(text) => Some(text),
-            other => other.as_json()?.as_str(),
+            Self::Kept(tree) => tree.as_str() == Some(word),
+            Self::Made(tree) => tree.as_str() == Some(word),
+            Self::Text(text) => text == word,
+            Self::Raw(text) => {
+                let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+                inner == Some(word)
+            }
+            Self::List(_) | Self::Members(_) => false,
+        }
+    }
+
+    pub(crate) fn is_list(&self) -> bool {
+        match self {
+            Self::Kept(tree) => tree.as_array().is_some(),
+            Self::Made(tree) => tree.as_array().is_some(),
+            Self::Raw(text) => text.starts_with('['),
+            Self::List(_) => true,
+            Self::Text(_) | Self::Members(_) => false,
+        }
+    }
+
+    pub(crate) fn is_object(&self) -> bool {
+        match self {
+            Self::Kept(tree) => tree.as_object().is_some(),
+            Self::Made(tree) => tree.as_object().is_some(),
+            Self::Raw(text) => text.starts_with('{'),
+            Self::Members(_) => true,
+            Self::Text(_) | Self::List(_) => false,
         }
     }
 
@@ -43,6 +74,7 @@ impl<'a> View<'a> {
         let opened = match self {
             Self::Kept(Json::Object(object)) => Some(Members::kept(object)),
             Self::Made(Json::Object(object)) => Some(Members::made(std::mem::take(object))),
+            Self::Raw(text) if text.starts_with('{') => Members::raw(text),
             _ => None,
         };
         if let Some(opened) = opened {
@@ -62,6 +94,7 @@ impl<'a> View<'a> {
                 let items = std::mem::take(items).into_iter();
                 Some(items.map(View::Made).collect())
             }
+            Self::Raw(text) if text.starts_with('[') => raw_items(text),
             _ => None,
         };
         if let Some(opened) = opened {
@@ -83,6 +116,7 @@ impl<'a> View<'a> {
     pub(crate) fn into_json(self) -> Json {
         match self {
             Self::Kept(tree) => tree.clone(),
+            Self::Raw(text) => tree_of(text),
             Self::Text(text) => Json::String(text.into_owned()),
             Self::Made(tree) => tree,
             Self::List(items) => Json::Array(items.into_iter().map(Self::into_json).collect()),
@@ -102,6 +136,7 @@ impl<'a> View<'a> {
         match self {
             Self::Kept(tree) => compact_into(tree, out),
             Self::Made(tree) => compact_into(tree, out),
+            Self::Raw(text) => out.put(text),
             Self::Text(text) => quote_into(text, out),
             Self::List(items) => {
                 out.put("[");
@@ -134,6 +169,17 @@ impl<'a> Members<'a> {
         Self(members)
     }
 
+    /// The members of a text; `None` where it is no object.
+    fn raw(text: &'a str) -> Option<Self> {
+        let mut members = Vec::with_capacity(ROOM);
+        let mut parser = Parser::new(text, LIMITS);
+        let read: Parsed<()> = parser.members(|parser, name| {
+            members.push((name, View::Raw(parser.skip()?)));
+            Ok(())
+        });
+        read.is_ok().then_some(Self(members))
+    }
+
     fn made(object: Object) -> Self {
         let members = object.into_iter();
         Self(
@@ -163,6 +209,25 @@ impl<'a> Members<'a> {
     }
 }
 
+/// What most objects of an answer have room in.
+const ROOM: usize = 12;
+
+fn raw_items(text: &str) -> Option<Vec<View<'_>>> {
+    let mut items = Vec::new();
+    let mut parser = Parser::new(text, LIMITS);
+    let read: Parsed<()> = parser.items(|parser, _| {
+        items.push(View::Raw(parser.skip()?));
+        Ok(())
+    });
+    read.is_ok().then_some(items)
+}
+
+impl From<Object> for Members<'_> {
+    fn from(object: Object) -> Self {
+        Self::made(object)
+    }
+}
+
 impl<'a> From<Option<&'a str>> for View<'a> {
     fn from(text: Option<&'a str>) -> Self {
         text.map_or(Self::Made(Json::Null), |text| Self::Text(Cow::Borrowed(text)))
@@ -176,12 +241,14 @@ mod tests {
 
     #[test]
     fn a_changed_view_is_written_as_its_tree() {
-        let kept = parse(r#"{"a":[1,{"b":"$x","b":"$y","c":[]}],"d":"é\n","e":{"f":null}}"#).unwrap();
-        for mut view in [View::Kept(&kept), View::Made(kept.clone())] {
+        let text = r#"{"a":[1,{"b":"$x","b":"$y","c":[]}],"d":"é\n","e":{"f":null}}"#;
+        let kept = parse(text).unwrap();
+        for mut view in [View::Kept(&kept), View::Made(kept.clone()), View::Raw(text)] {
             let members = view.members().unwrap();
             let items = members.get_mut("a").and_then(View::list).unwrap();
             let inner = items[1].members().unwrap();
-            assert_eq!(inner.get("b").and_then(View::as_str), Some("$y"));
+            assert!(inner.get("b").unwrap().is_word("$y") && !inner.get("b").unwrap().is_word("$x"));
+            assert!(inner.get("c").unwrap().is_list() && !inner.get("c").unwrap().is_object());
             inner.set("b", Some("\"text\"").into());
             inner.set("g", None.into());
             items.push(View::Made(Json::from(true)));
@@ -199,8 +266,10 @@ mod tests {
     #[test]
     fn what_is_no_object_has_no_members() {
         let text = Json::from("x");
-        let mut view = View::Kept(&text);
-        assert!(view.members().is_none() && view.list().is_none());
-        assert_eq!(view.as_json(), Some(&text));
+        for mut view in [View::Kept(&text), View::Raw("\"x\"")] {
+            assert!(view.members().is_none() && view.list().is_none());
+            assert!(!view.is_object() && !view.is_list() && view.is_word("x"));
+            assert_eq!(*view.tree(), text);
+        }
     }
 }

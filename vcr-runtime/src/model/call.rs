@@ -28,7 +28,7 @@ pub(crate) struct Call {
     pub(crate) boundary: Option<Boundary>,
     pub(crate) usage: Option<Usage>,
     /// What is constant over the response, so that frames render back to the provider's wire form.
-    pub(crate) template: Option<Json>,
+    pub(crate) template: Option<Document>,
     pub(crate) raw: Option<Raw>,
     /// Why the raw layer was kept or what was odd, for people.
     pub(crate) note: Option<String>,
@@ -222,7 +222,7 @@ mod tests {
         };
         let mut call = Call {
             frames: vec![opaque, text].into(),
-            template: Some(Json::Null),
+            template: Some(Json::Null.into()),
             ..Call::default()
         };
         Arc::make_mut(&mut call.request).protocol = Some("anthropic-messages".to_owned());

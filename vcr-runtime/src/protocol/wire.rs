@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::common::refusal;
 use super::neutral::{Ask, Unsayable};
 use super::rules::Rules;
-use crate::json::{Json, Object, compact, compact_into};
-use crate::model::{Boundary, CanonicalRequest, Frame, RecordedRequest, Usage};
+use crate::json::{Json, Object, compact};
+use crate::model::{Boundary, CanonicalRequest, Frame, Frames, RecordedRequest, Usage};
 
 /// How the body of a streamed answer is cut into events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,9 +237,16 @@ pub(crate) trait Wire: Sync + Send {
     /// The unary body of an answer.
     fn render_unary(&self, answer: &Answer<'_>) -> Json;
 
-    /// Appends that body without white space.
-    fn write_unary(&self, answer: &Answer<'_>, out: &mut Vec<u8>) {
-        compact_into(&self.render_unary(answer), out);
+    /// Appends the unary body of an answer that did not fail, by its template as the file keeps it, a text without white
+    /// space. `false` when it has to be rendered from a tree, which is always right.
+    fn write_kept(
+        &self,
+        _template: &str,
+        _frames: &Frames,
+        _usage: Option<&Usage>,
+        _out: &mut Vec<u8>,
+    ) -> bool {
+        false
     }
 
     /// The events of a streamed answer: for each the index of the frame it belongs to, and its payload.

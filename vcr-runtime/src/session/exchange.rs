@@ -127,14 +127,6 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Room for that many pieces of about that length each.
-    pub(crate) fn with_capacity(count: usize, length: usize) -> Self {
-        Self {
-            bytes: Vec::with_capacity(count.saturating_mul(length)),
-            cuts: Vec::with_capacity(count),
-        }
-    }
-
     pub(crate) fn push(&mut self, due: Duration, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         self.cuts.push((due, piece.len()));

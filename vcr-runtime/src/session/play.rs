@@ -8,7 +8,7 @@ use super::failure::status_of;
 use super::rendered;
 use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Json, compact};
+use crate::json::{Document, Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody, TRANSPORT};
 use crate::protocol::{Answer, Delivery, Wire, in_array, is_streamed, recorded_delivery};
 use crate::source::Manner;
@@ -24,8 +24,8 @@ pub(crate) struct Played {
     pub(crate) index: usize,
     pub(crate) manner: Manner,
     pub(crate) settings: Arc<Settings>,
-    /// `vcr-` and eight digits of the take's id, for answers that have no id of their own.
-    pub(crate) id: String,
+    /// The first eight digits of the take's id, for answers that have no id of their own.
+    pub(crate) take: Option<[u8; 8]>,
 }
 
 /// What of a request says how its answer is delivered, as the caller sent it.
@@ -68,7 +68,7 @@ impl Played {
     }
 
     /// The answer over HTTP.
-    pub(crate) fn http(&self, asked: &Asked) -> Playback {
+    pub(crate) fn http(mut self, asked: &Asked) -> Playback {
         let call = &*self.call;
         let total = Duration::from_micros(call.metrics.map_or(0, |metrics| metrics.total_us));
         if is_silent(call) {
@@ -119,13 +119,14 @@ impl Played {
             PlaybackBody::Whole(..) | PlaybackBody::Nothing(_) | PlaybackBody::Unreachable(..) => 1,
         };
         let events = matches!(body, PlaybackBody::Pieces(_));
-        let mut head = head(call, delivery, events);
+        let abort = breaks_off(call);
+        let mut head = head(&mut self.call, delivery, events);
         if self.settings.cut_retry_after && self.settings.speed == Speed::Max {
             retry_at_once(&mut head);
         }
         Playback {
             head,
-            abort: breaks_off(call),
+            abort,
             hang: self.manner.hang.clone(),
             end: total,
             pace: self.pace(steps),
@@ -136,22 +137,33 @@ impl Played {
     /// Frames rendered into the caller's protocol.
     fn rendered(&self, delivery: Delivery<'_>, model: &str, stream: bool, total: Duration) -> PlaybackBody {
         let call = &*self.call;
-        let template = call.template.as_ref();
-        let template = template.map(|template| delivery.wire().whole(template, &call.request));
+        let wire = delivery.wire();
+        if !stream
+            && call.boundary.is_none()
+            && let Some(Document::Text(template)) = &call.template
+        {
+            let texts: usize = call.frames.views().map(|frame| frame.chunk.len()).sum();
+            let mut body = Vec::with_capacity(template.len() + texts + texts / 8 + 128);
+            if wire.write_kept(template, &call.frames, call.usage.as_ref(), &mut body) {
+                return PlaybackBody::Whole(total, body.into());
+            }
+        }
+        let template = call.template.as_ref().map(Document::tree);
+        let template = template.as_deref().map(|template| wire.whole(template, &call.request));
         let template = template.as_deref();
+        let digits = self.take.as_ref().and_then(|digits| std::str::from_utf8(digits).ok());
+        let id = format!("vcr-{}", digits.unwrap_or("00000000"));
         let answer = Answer {
             frames: &call.frames,
             usage: call.usage.as_ref(),
             boundary: call.boundary.as_ref(),
             template,
             model: call.request.model.as_deref().unwrap_or(model),
-            id: &self.id,
+            id: &id,
         };
         if !stream {
-            let texts: usize = call.frames.views().map(|frame| frame.chunk.len()).sum();
-            let mut body = Vec::with_capacity(texts + texts / 8 + 640);
-            delivery.wire().write_unary(&answer, &mut body);
-            return PlaybackBody::Whole(total, body.into());
+            let body = compact(&wire.render_unary(&answer));
+            return PlaybackBody::Whole(total, body.into_bytes().into());
         }
         PlaybackBody::Pieces(rendered::pieces(call, delivery, &answer, total))
     }
@@ -192,7 +204,6 @@ fn raw_body(
     total: Duration,
     streamed: bool,
 ) -> PlaybackBody {
-    let template = call.template.as_ref();
     match (raw, delivery) {
         (RawBody::Unary(body), _) => PlaybackBody::Whole(total, body.text().into()),
         (RawBody::Chunks { chunks, offsets_us }, Some(delivery)) => {
@@ -205,6 +216,8 @@ fn raw_body(
                         .unwrap_or_default(),
                 )
             };
+            let template = call.template.as_ref().map(Document::tree);
+            let template = template.as_deref();
             let chunks = chunks.texts();
             let mut written = Written::with_capacity(chunks.len() + 1, chunks.size() + AROUND * chunks.len());
             for (index, chunk) in chunks.iter().enumerate() {
@@ -279,8 +292,15 @@ fn retry_at_once(head: &mut HttpHead) {
 }
 
 /// The head; for calls without one, the plausible one.
-fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
-    let mut head = call.http.clone().unwrap_or_else(|| HttpHead {
+fn head(call: &mut Arc<Call>, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
+    let has_head = call.http.is_some();
+    let is_http_error = is_http_error(call);
+    // Of a call that is played but once it need not be copied.
+    let recorded = match Arc::get_mut(call) {
+        Some(call) => call.http.take(),
+        None => call.http.clone(),
+    };
+    let mut head = recorded.unwrap_or_else(|| HttpHead {
         status: match &call.boundary {
             // Nothing came before the error: over HTTP that is an error status.
             Some(boundary) if call.frames.is_empty() || boundary.kind == BoundaryKind::Http => {
@@ -297,12 +317,12 @@ fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
     match head.headers.iter_mut().find(|(name, _)| name == "content-type") {
         // Rendered into another shape than it was recorded in: the type must follow. An error keeps its own, whatever it is.
         Some((_, value))
-            if !is_http_error(call) && delivery.is_some_and(|delivery| !delivery.fits(value, events)) =>
+            if !is_http_error && delivery.is_some_and(|delivery| !delivery.fits(value, events)) =>
         {
             usual.clone_into(value);
         }
         Some(_) => {}
-        None if call.http.is_none() || delivery.is_some() => {
+        None if !has_head || delivery.is_some() => {
             head.headers.push(("content-type".to_owned(), usual.to_owned()));
         }
         None => {}
@@ -345,7 +365,7 @@ mod tests {
                 index: 0,
                 manner: Manner::default(),
                 settings: Arc::new(settings),
-                id: String::new(),
+                take: None,
             };
             let head = played.http(&Asked::of(&CanonicalRequest::default(), None)).head;
             let values: Vec<&str> = head

@@ -3,7 +3,7 @@
 use super::listener::Passage;
 use super::rendered;
 use crate::config::IncludeRaw;
-use crate::json::{Json, compact, parse};
+use crate::json::{Document, Json, compact, parse};
 use crate::model::{Call, CanonicalRequest, Piece, Raw, RawBody};
 use crate::protocol::{Answer, Delivery, Framer, Wire};
 use crate::redact::Redactor;
@@ -168,11 +168,12 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, documents: Doc
         Documents::Stream(..) => rendered::joined(wire, &call.frames),
         Documents::Body(_) => None,
     };
+    let template = call.template.as_ref().map(Document::tree);
     let answer = Answer {
         frames: joined.as_deref().unwrap_or(&call.frames),
         usage: call.usage.as_ref(),
         boundary: call.boundary.as_ref(),
-        template: call.template.as_ref(),
+        template: template.as_deref(),
         model: &request.model,
         id: "",
     };
@@ -278,7 +279,8 @@ fn exact_json(bytes: &[u8]) -> Option<Json> {
 
 /// `stream_chunks`, when the protocol's usual framing of them gives back the bytes that came.
 fn usual(delivery: Delivery<'_>, call: &Call, pieces: &[Piece]) -> Option<RawBody> {
-    let template = call.template.as_ref();
+    let template = call.template.as_ref().map(Document::tree);
+    let template = template.as_deref();
     let mut framer = Framer::new(delivery.framing(call.content_type())?);
     let mut events = Vec::new();
     let mut offsets = Vec::new();
@@ -414,7 +416,7 @@ mod tests {
             }),
             frames: told.frames.into(),
             usage: told.usage,
-            template,
+            template: template.map(Into::into),
             ..Call::default()
         }
     }

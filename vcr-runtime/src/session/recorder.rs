@@ -164,7 +164,7 @@ impl CallRecorder {
             frames: frames.into(),
             boundary: boundary(ending, error, status),
             usage,
-            template: wired.template,
+            template: wired.template.map(Into::into),
             note: wired.odd,
             ..Call::default()
         };
@@ -182,7 +182,7 @@ impl CallRecorder {
         }
         call.request = Arc::new(RecordedRequest::recorded(request, hash));
         if let (Some(wire), Some(template)) = (wired.wire, call.template.take()) {
-            call.template = Some(wire.lean(template, &call.request));
+            call.template = Some(wire.lean(template.into_tree(), &call.request).into());
         }
         self.tape.record(self.slot.index, call);
     }

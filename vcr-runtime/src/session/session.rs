@@ -270,13 +270,12 @@ impl Session {
                     }
                     _ => call,
                 };
-                let id = format!("vcr-{}", tape.id().get(..8).unwrap_or("00000000"));
                 Ok(Turn::Replay(Played {
                     call,
                     index,
                     manner,
                     settings: Arc::clone(settings),
-                    id,
+                    take: tape.id().as_bytes().first_chunk().copied(),
                 }))
             }
             Ok(Found::Record(slot)) => {

@@ -1,5 +1,5 @@
 use crate::json::{Json, Object, member_of};
-use crate::model::CanonicalRequest;
+use crate::model::{CanonicalRequest, Frames, Usage};
 use crate::protocol::alike::alike;
 use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
@@ -93,8 +93,18 @@ impl Wire for OpenAiChat {
         unary::view(answer).into_json()
     }
 
-    fn write_unary(&self, answer: &Answer<'_>, out: &mut Vec<u8>) {
-        unary::view(answer).write(out);
+    fn write_kept(
+        &self,
+        template: &str,
+        frames: &Frames,
+        usage: Option<&Usage>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let body = unary::kept(template, frames, usage);
+        if let Some(body) = &body {
+            body.write(out);
+        }
+        body.is_some()
     }
 
     fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {

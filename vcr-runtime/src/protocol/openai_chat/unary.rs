@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::json::{Json, Members, Object, View};
-use crate::model::{Frame, ToolCall, Usage};
+use crate::model::{Frame, FrameRef, Frames, ToolCall, Usage};
 use crate::protocol::Answer;
 
 use super::error;
@@ -23,8 +23,8 @@ const FINISH: &str = "$finish_reason";
 const NATIVE: &str = "$native_finish_reason";
 const USAGE: &str = "$usage";
 
-fn number_of(position: usize, choice: Option<&Json>) -> u32 {
-    index(choice.and_then(|choice| choice.get("index")))
+fn number_of(position: usize, index_of: Option<&Json>) -> u32 {
+    index(index_of)
         .or(u32::try_from(position).ok())
         .unwrap_or(0)
 }
@@ -64,7 +64,7 @@ pub(super) fn usual_tool_slot() -> Json {
 pub(super) fn view<'a>(answer: &Answer<'a>) -> View<'a> {
     let template = Template::of(answer);
     match (template.origin, answer.template, answer.boundary) {
-        (Origin::Unary, Some(body), _) => filled(View::Kept(body), answer),
+        (Origin::Unary, Some(body), _) => filled(View::Kept(body), answer.into(), &template),
         (Origin::Nowhere, Some(body), Some(boundary)) => {
             View::Made(error::with_message(body.clone(), boundary))
         }
@@ -79,8 +79,28 @@ pub(super) fn view<'a>(answer: &Answer<'a>) -> View<'a> {
             }
             None => error::write(boundary),
         }),
-        _ => filled(View::Made(usual_body(&template, answer)), answer),
+        _ => filled(View::Made(usual_body(&template, answer)), answer.into(), &template),
     }
+}
+
+/// The unary body by the text of its template, without a tree of it; `None` where it is the template of something else.
+pub(super) fn kept<'a>(template: &'a str, frames: &'a Frames, usage: Option<&'a Usage>) -> Option<View<'a>> {
+    let mut body = View::Raw(template);
+    let members = body.members()?;
+    let is_stream = members.get("chunk").is_some_and(View::is_object);
+    let is_unary = members.get("choices").is_some_and(View::is_list);
+    if is_stream || !is_unary {
+        return None;
+    }
+    let filling = Filling {
+        frames: Views::Kept(frames),
+        usage,
+    };
+    let template = Template {
+        origin: Origin::Unary,
+        json: None,
+    };
+    Some(filled(body, filling, &template))
 }
 
 /// The body that `OpenAI` would send, with its slots.
@@ -104,10 +124,50 @@ struct Said<'a> {
     native: Option<&'a str>,
 }
 
-fn said<'a>(frames: &'a [Frame], choice: u32) -> Said<'a> {
+/// What fills a body.
+#[derive(Clone, Copy)]
+struct Filling<'a> {
+    frames: Views<'a>,
+    usage: Option<&'a Usage>,
+}
+
+impl<'a> From<&Answer<'a>> for Filling<'a> {
+    fn from(answer: &Answer<'a>) -> Self {
+        Self {
+            frames: Views::Made(answer.frames),
+            usage: answer.usage,
+        }
+    }
+}
+
+/// Frames, made or not.
+#[derive(Clone, Copy)]
+enum Views<'a> {
+    Made(&'a [Frame]),
+    Kept(&'a Frames),
+}
+
+impl<'a> Views<'a> {
+    fn views(self) -> impl Iterator<Item = FrameRef<'a>> {
+        let (made, kept) = match self {
+            Self::Made(frames) => (frames, None),
+            Self::Kept(frames) => (&[][..], Some(frames.views())),
+        };
+        made.iter().map(FrameRef::from).chain(kept.into_iter().flatten())
+    }
+}
+
+fn choice_of(frame: FrameRef<'_>) -> u32 {
+    frame.rest.map_or(0, |frame| frame.choice)
+}
+
+fn said(frames: Views<'_>, choice: u32) -> Said<'_> {
     let mut said = Said::default();
-    for frame in frames.iter().filter(|frame| frame.choice == choice) {
-        append(&mut said.text, &frame.chunk);
+    for FrameRef { chunk, rest } in frames.views().filter(|frame| choice_of(*frame) == choice) {
+        append(&mut said.text, chunk);
+        let Some(frame) = rest else {
+            continue;
+        };
         append(&mut said.reasoning, frame.reasoning.as_deref().unwrap_or_default());
         append(&mut said.refusal, frame.refusal.as_deref().unwrap_or_default());
         said.tools.extend(&frame.tool_calls);
@@ -128,54 +188,58 @@ fn append<'a>(whole: &mut Cow<'a, str>, text: &'a str) {
     }
 }
 
-fn filled<'a>(mut body: View<'a>, answer: &Answer<'a>) -> View<'a> {
-    let template = Template::of(answer);
+fn filled<'a>(mut body: View<'a>, filling: Filling<'a>, template: &Template<'_>) -> View<'a> {
+    let Filling { frames, usage } = filling;
     let Some(members) = body.members() else {
         return body;
     };
     if let Some(choices) = members.get_mut("choices").and_then(View::list) {
         let mut filled = Vec::new();
         for (position, choice) in choices.iter_mut().enumerate() {
-            let number = number_of(position, choice.as_json());
+            let members = choice.members();
+            let index = members.as_ref().and_then(|members| members.get("index"));
+            let number = number_of(position, index.map(View::tree).as_deref());
             filled.push(number);
-            fill_choice(choice, &said(answer.frames, number));
+            if let Some(members) = members {
+                fill_choice(members, &said(frames, number));
+            }
         }
-        let mut missing: Vec<u32> = answer.frames.iter().map(|frame| frame.choice).collect();
+        let mut missing = Vec::new();
+        for number in frames.views().map(choice_of) {
+            if !filled.contains(&number) && !missing.contains(&number) {
+                missing.push(number);
+            }
+        }
         missing.sort_unstable();
-        missing.dedup();
-        missing.retain(|number| !filled.contains(number));
         if filled.is_empty() && missing.is_empty() && template.origin != Origin::Unary {
             missing.push(0);
         }
         for number in missing {
-            choices.push(usual_choice(&template, number, &said(answer.frames, number)));
+            choices.push(usual_choice(template, number, &said(frames, number)));
         }
     }
     if let Some(slot) = members.get_mut("usage") {
-        fill_usage(slot, answer.usage);
+        fill_usage(slot, usage);
     }
     body
 }
 
 fn fill_usage(slot: &mut View<'_>, usage: Option<&Usage>) {
     let counts = || usage.map(write_usage);
-    let filled = match slot.as_json() {
-        Some(Json::String(word)) if word == USAGE => counts().into(),
-        Some(Json::Array(names)) => {
-            let counts = counts().unwrap_or_default();
-            let names = names.iter().filter_map(Json::as_str);
-            let members = names.filter_map(|name| Some((name.to_owned(), counts.get(name)?.clone())));
-            Json::Object(members.collect())
-        }
-        _ => return,
+    let filled = if slot.is_word(USAGE) {
+        counts().into()
+    } else if slot.is_list() {
+        let (names, counts) = (slot.tree(), counts().unwrap_or_default());
+        let names = names.as_array().into_iter().flatten().filter_map(Json::as_str);
+        let members = names.filter_map(|name| Some((name.to_owned(), counts.get(name)?.clone())));
+        Json::Object(members.collect())
+    } else {
+        return;
     };
     *slot = View::Made(filled);
 }
 
-fn fill_choice<'a>(choice: &mut View<'a>, said: &Said<'a>) {
-    let Some(members) = choice.members() else {
-        return;
-    };
+fn fill_choice<'a>(members: &mut Members<'a>, said: &Said<'a>) {
     let has_native = is_slot(members.get("native_finish_reason"), NATIVE);
     if has_native {
         members.set("native_finish_reason", said.native.or(said.finish).into());
@@ -191,7 +255,7 @@ fn fill_choice<'a>(choice: &mut View<'a>, said: &Said<'a>) {
 
 fn fill_message<'a>(message: &mut Members<'a>, said: &Said<'a>) {
     match message.get_mut("content") {
-        Some(content) if is_array(content) => content.change(|content| {
+        Some(content) if content.is_list() => content.change(|content| {
             if let Json::Array(parts) = content {
                 fill_parts(parts, said);
             }
@@ -212,34 +276,29 @@ fn fill_message<'a>(message: &mut Members<'a>, said: &Said<'a>) {
     }
     fill_string(message, "refusal", REFUSAL, &said.refusal);
     if let (Some(slot), Some(call)) = (message.get_mut("function_call"), said.tools.first())
-        && matches!(slot.as_json(), Some(Json::Object(_)))
+        && slot.is_object()
     {
         slot.change(|function| fill_function(function, call));
         return;
     }
-    match message.get_mut("tool_calls") {
-        Some(slots) if matches!(slots.as_json(), Some(Json::Array(slots)) if !slots.is_empty()) => {
-            slots.change(|slots| fill_tools(slots, &said.tools));
-        }
-        slot => {
-            if !said.tools.is_empty() || is_slot(slot.as_deref(), TOOL_CALLS) {
-                let calls = said.tools.iter().map(|call| View::Made(tool(call)));
-                message.set("tool_calls", View::List(calls.collect()));
-            }
-        }
+    let slot = message.get_mut("tool_calls");
+    let is_wanted = !said.tools.is_empty() || is_slot(slot.as_deref(), TOOL_CALLS);
+    if let Some(slot) = slot
+        && slot.list().is_some_and(|slots| !slots.is_empty())
+    {
+        slot.change(|slots| fill_tools(slots, &said.tools));
+    } else if is_wanted {
+        let calls = said.tools.iter().map(|call| View::Made(tool(call)));
+        message.set("tool_calls", View::List(calls.collect()));
     }
 }
 
 fn is_slot(value: Option<&View<'_>>, word: &str) -> bool {
-    value.and_then(View::as_str) == Some(word)
+    value.is_some_and(|value| value.is_word(word))
 }
 
 fn is_word(value: Option<&Json>, word: &str) -> bool {
     value.and_then(Json::as_str) == Some(word)
-}
-
-fn is_array(value: &View<'_>) -> bool {
-    matches!(value.as_json(), Some(Json::Array(_)))
 }
 
 /// Fills the slot; without one only text that a person has added makes a difference.
@@ -319,7 +378,7 @@ fn usual_choice<'a>(template: &Template<'_>, number: u32, said: &Said<'a>) -> Vi
         choice.push(name, value);
     }
     choice.push("finish_reason", FINISH);
-    let mut choice = View::Made(Json::Object(choice));
+    let mut choice = Members::from(choice);
     let finish = match template.origin {
         Origin::Nowhere => said.finish.map(wire_reason),
         _ => said.finish,
@@ -331,7 +390,7 @@ fn usual_choice<'a>(template: &Template<'_>, number: u32, said: &Said<'a>) -> Vi
         ..said.clone()
     };
     fill_choice(&mut choice, &said);
-    choice
+    View::Members(choice)
 }
 
 fn reasoning_key(template: &Template<'_>) -> &'static str {
