@@ -180,7 +180,7 @@ impl PartialEq for Documents {
 }
 
 /// Whoever kept a text has counted already; no file is nested so deep.
-pub(super) const LIMITS: Limits = Limits {
+const LIMITS: Limits = Limits {
     depth: 512,
     nodes: usize::MAX,
     unique_keys: false,
@@ -188,7 +188,7 @@ pub(super) const LIMITS: Limits = Limits {
 };
 
 /// The tree of a text that was checked when it was kept.
-pub(super) fn tree_of(text: &str) -> Json {
+fn tree_of(text: &str) -> Json {
     parse_with(text, LIMITS).unwrap_or_default()
 }
 

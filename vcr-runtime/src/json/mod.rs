@@ -13,7 +13,6 @@ mod parse;
 mod scalar;
 mod sink;
 mod value;
-mod view;
 mod write;
 
 pub(crate) use convert::{from_serialize, from_value, to_value};
@@ -23,7 +22,6 @@ pub(crate) use parse::{JsonError, Limits, Nested, Parser, parse};
 pub(crate) use scalar::is_plain;
 pub(crate) use sink::Sink;
 pub(crate) use value::{Json, Object};
-pub(crate) use view::{Members, View};
 #[cfg(feature = "harness")]
 pub(crate) use write::pretty_at;
 pub(crate) use write::{Place, block, compact, compact_into, escape_into, fitted, line_into};

@@ -187,12 +187,12 @@ pub(crate) fn is_plain(text: &str) -> bool {
 }
 
 /// Without branches, so that strides of it vectorise.
-pub(super) fn is_special(byte: u8) -> bool {
+fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
 /// Marks the bytes of eight that are a quote, a backslash or below 0x20, in their high bits.
-pub(super) fn special(word: u64) -> u64 {
+fn special(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;

@@ -162,10 +162,7 @@ pub(crate) enum RawBody {
     /// A unary JSON body in the protocol's usual spelling (compact).
     Unary(Document),
     /// The JSON payload of each event in the protocol's usual framing, with its offset.
-    Chunks {
-        chunks: Documents,
-        offsets_us: Vec<u64>,
-    },
+    Chunks { chunks: Documents, offsets_us: Vec<u64> },
     /// The bytes themselves, one piece an event.
     Transcript(Vec<Piece>),
 }

@@ -23,7 +23,9 @@ impl Names {
         names.sort_unstable();
         let mut letters = [(0, 0); LONGEST + 1];
         for name in names.iter().map(String::as_bytes) {
-            if let (Some(slot), Some(first), Some(last)) = (letters.get_mut(name.len()), name.first(), name.last()) {
+            if let (Some(slot), Some(first), Some(last)) =
+                (letters.get_mut(name.len()), name.first(), name.last())
+            {
                 slot.0 |= bit(*first);
                 slot.1 |= bit(*last);
             }
@@ -219,7 +221,11 @@ mod tests {
         }
         let (members, query) = (Names::members(&[], &[]), Names::query(&[], &[]));
         assert!(MEMBERS.iter().all(|name| members.contains(name)));
-        assert!(QUERY.iter().all(|name| query.contains(&name.to_ascii_uppercase())));
+        assert!(
+            QUERY
+                .iter()
+                .all(|name| query.contains(&name.to_ascii_uppercase()))
+        );
     }
 
     #[test]

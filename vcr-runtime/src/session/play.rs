@@ -149,9 +149,14 @@ impl Played {
             }
         }
         let template = call.template.as_ref().map(Document::tree);
-        let template = template.as_deref().map(|template| wire.whole(template, &call.request));
+        let template = template
+            .as_deref()
+            .map(|template| wire.whole(template, &call.request));
         let template = template.as_deref();
-        let digits = self.take.as_ref().and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = self
+            .take
+            .as_ref()
+            .and_then(|digits| std::str::from_utf8(digits).ok());
         let id = format!("vcr-{}", digits.unwrap_or("00000000"));
         let answer = Answer {
             frames: &call.frames,

@@ -54,16 +54,12 @@ impl Control {
     }
 
     fn take(&mut self, told: Told) {
-        let Told {
-            own,
-            metadata,
-            model,
-        } = told;
+        let Told { own, metadata, model } = told;
         self.model = model;
         self.nested = !metadata.is_empty();
         self.steers = self.nested || !own.is_empty();
         for (name, value) in metadata.into_iter().chain(own) {
-            self.put(&name, value);
+            self.put(name, value);
         }
     }
 
@@ -98,7 +94,9 @@ impl Control {
         };
         let kept = document.into_iter().filter_map(|(name, value)| match value {
             _ if is_control(&name) => None,
-            Json::Object(members) if name == "metadata" && members.iter().any(|(name, _)| is_control(name)) => {
+            Json::Object(members)
+                if name == "metadata" && members.iter().any(|(name, _)| is_control(name)) =>
+            {
                 without_control(members).map(|members| (name, members.into()))
             }
             value => Some((name, value)),
@@ -107,11 +105,11 @@ impl Control {
     }
 
     /// A member that counts more than what was there. The mode has two names.
-    fn put(&mut self, name: &str, value: Json) {
+    fn put(&mut self, name: String, value: Json) {
         if value.is_null() {
             return;
         }
-        match name {
+        match &*name {
             "vcr" => self.members.remove("vcr_mode"),
             "vcr_mode" => self.members.remove("vcr"),
             _ => None,

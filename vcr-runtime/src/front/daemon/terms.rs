@@ -116,7 +116,8 @@ impl Terms {
 
 /// Control members as one text, equal for equal ones.
 fn key(members: &Object) -> String {
-    let mut text = String::new();
+    // What most requests say.
+    let mut text = String::with_capacity(160);
     for (name, value) in members.iter() {
         text.push_str(name);
         text.push('\0');

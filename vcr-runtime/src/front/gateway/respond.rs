@@ -151,7 +151,12 @@ pub(super) async fn play(
                 // The connection goes when the caller does, or the gateway.
                 return std::future::pending().await;
             }
-            return Ok(with_head(head.status, &head.headers, Reply::whole(bytes(body)), refused));
+            return Ok(with_head(
+                head.status,
+                &head.headers,
+                Reply::whole(bytes(body)),
+                refused,
+            ));
         }
         PlaybackBody::Pieces(pieces) => pieces,
     };

@@ -8,7 +8,7 @@ use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 use super::decode::ChatDecoder;
 use super::template::ERROR_EVENT;
 use super::words::RULES;
-use super::{ask, assemble, body, render, request, unary};
+use super::{ask, assemble, body, render, request, unary, written};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-chat";
@@ -90,21 +90,11 @@ impl Wire for OpenAiChat {
     }
 
     fn render_unary(&self, answer: &Answer<'_>) -> Json {
-        unary::view(answer).into_json()
+        unary::render(answer)
     }
 
-    fn write_kept(
-        &self,
-        template: &str,
-        frames: &Frames,
-        usage: Option<&Usage>,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let body = unary::kept(template, frames, usage);
-        if let Some(body) = &body {
-            body.write(out);
-        }
-        body.is_some()
+    fn write_kept(&self, template: &str, frames: &Frames, usage: Option<&Usage>, out: &mut Vec<u8>) -> bool {
+        written::write(template, frames, usage, out)
     }
 
     fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {

@@ -1,9 +1,7 @@
 //! Renders unary bodies from the templates that [`body`](super::body) makes: the slots are filled, so that nearly every body renders back to exactly what it was, whatever else the server put into it.
 
-use std::borrow::Cow;
-
-use crate::json::{Json, Members, Object, View};
-use crate::model::{Frame, FrameRef, Frames, ToolCall, Usage};
+use crate::json::{Json, Object};
+use crate::model::{FrameRef, ToolCall, Usage};
 use crate::protocol::Answer;
 
 use super::error;
@@ -12,19 +10,19 @@ use super::template::{Level, Origin, Place, Template};
 use super::words::{REASONING_KEYS, wire_reason, write_usage};
 use crate::protocol::rules::index;
 
-const TEXT: &str = "$text";
-const REASONING: &str = "$reasoning";
-const REFUSAL: &str = "$refusal";
+pub(super) const TEXT: &str = "$text";
+pub(super) const REASONING: &str = "$reasoning";
+pub(super) const REFUSAL: &str = "$refusal";
 pub(super) const TOOL_CALLS: &str = "$tool_calls";
 const ID: &str = "$id";
 const NAME: &str = "$name";
 const ARGUMENTS: &str = "$arguments";
-const FINISH: &str = "$finish_reason";
-const NATIVE: &str = "$native_finish_reason";
+pub(super) const FINISH: &str = "$finish_reason";
+pub(super) const NATIVE: &str = "$native_finish_reason";
 const USAGE: &str = "$usage";
 
-fn number_of(position: usize, index_of: Option<&Json>) -> u32 {
-    index(index_of)
+fn number_of(position: usize, choice: &Json) -> u32 {
+    index(choice.get("index"))
         .or(u32::try_from(position).ok())
         .unwrap_or(0)
 }
@@ -61,16 +59,14 @@ pub(super) fn usual_tool_slot() -> Json {
 }
 
 /// The unary body of an answer.
-pub(super) fn view<'a>(answer: &Answer<'a>) -> View<'a> {
+pub(super) fn render(answer: &Answer<'_>) -> Json {
     let template = Template::of(answer);
     match (template.origin, answer.template, answer.boundary) {
-        (Origin::Unary, Some(body), _) => filled(View::Kept(body), answer.into(), &template),
-        (Origin::Nowhere, Some(body), Some(boundary)) => {
-            View::Made(error::with_message(body.clone(), boundary))
-        }
-        (Origin::Nowhere, Some(body), None) => View::Kept(body),
+        (Origin::Unary, Some(body), _) => fill(body.clone(), answer),
+        (Origin::Nowhere, Some(body), Some(boundary)) => error::with_message(body.clone(), boundary),
+        (Origin::Nowhere, Some(body), None) => body.clone(),
         // A failure in the middle of a stream is, told in one piece, a failure.
-        (_, _, Some(boundary)) => View::Made(match template.get("error") {
+        (_, _, Some(boundary)) => match template.get("error") {
             Some(payload) => {
                 let error = payload
                     .get("error")
@@ -78,29 +74,9 @@ pub(super) fn view<'a>(answer: &Answer<'a>) -> View<'a> {
                 error::with_message(error.unwrap_or_else(|| payload.clone()), boundary)
             }
             None => error::write(boundary),
-        }),
-        _ => filled(View::Made(usual_body(&template, answer)), answer.into(), &template),
+        },
+        _ => fill(usual_body(&template, answer), answer),
     }
-}
-
-/// The unary body by the text of its template, without a tree of it; `None` where it is the template of something else.
-pub(super) fn kept<'a>(template: &'a str, frames: &'a Frames, usage: Option<&'a Usage>) -> Option<View<'a>> {
-    let mut body = View::Raw(template);
-    let members = body.members()?;
-    let is_stream = members.get("chunk").is_some_and(View::is_object);
-    let is_unary = members.get("choices").is_some_and(View::is_list);
-    if is_stream || !is_unary {
-        return None;
-    }
-    let filling = Filling {
-        frames: Views::Kept(frames),
-        usage,
-    };
-    let template = Template {
-        origin: Origin::Unary,
-        json: None,
-    };
-    Some(filled(body, filling, &template))
 }
 
 /// The body that `OpenAI` would send, with its slots.
@@ -114,62 +90,30 @@ fn usual_body(template: &Template<'_>, answer: &Answer<'_>) -> Json {
 }
 
 /// What the frames say of one choice.
-#[derive(Clone, Default)]
-struct Said<'a> {
-    text: Cow<'a, str>,
-    reasoning: Cow<'a, str>,
-    refusal: Cow<'a, str>,
-    tools: Vec<&'a ToolCall>,
-    finish: Option<&'a str>,
-    native: Option<&'a str>,
+#[derive(Default)]
+pub(super) struct Said<'a> {
+    pub(super) text: String,
+    pub(super) reasoning: String,
+    pub(super) refusal: String,
+    pub(super) tools: Vec<&'a ToolCall>,
+    pub(super) finish: Option<&'a str>,
+    pub(super) native: Option<&'a str>,
 }
 
-/// What fills a body.
-#[derive(Clone, Copy)]
-struct Filling<'a> {
-    frames: Views<'a>,
-    usage: Option<&'a Usage>,
-}
-
-impl<'a> From<&Answer<'a>> for Filling<'a> {
-    fn from(answer: &Answer<'a>) -> Self {
-        Self {
-            frames: Views::Made(answer.frames),
-            usage: answer.usage,
-        }
-    }
-}
-
-/// Frames, made or not.
-#[derive(Clone, Copy)]
-enum Views<'a> {
-    Made(&'a [Frame]),
-    Kept(&'a Frames),
-}
-
-impl<'a> Views<'a> {
-    fn views(self) -> impl Iterator<Item = FrameRef<'a>> {
-        let (made, kept) = match self {
-            Self::Made(frames) => (frames, None),
-            Self::Kept(frames) => (&[][..], Some(frames.views())),
-        };
-        made.iter().map(FrameRef::from).chain(kept.into_iter().flatten())
-    }
-}
-
-fn choice_of(frame: FrameRef<'_>) -> u32 {
-    frame.rest.map_or(0, |frame| frame.choice)
-}
-
-fn said(frames: Views<'_>, choice: u32) -> Said<'_> {
+pub(super) fn said<'a>(frames: impl Iterator<Item = FrameRef<'a>>, choice: u32) -> Said<'a> {
     let mut said = Said::default();
-    for FrameRef { chunk, rest } in frames.views().filter(|frame| choice_of(*frame) == choice) {
-        append(&mut said.text, chunk);
+    for FrameRef { chunk, rest } in frames {
+        if rest.map_or(0, |frame| frame.choice) != choice {
+            continue;
+        }
+        said.text.push_str(chunk);
         let Some(frame) = rest else {
             continue;
         };
-        append(&mut said.reasoning, frame.reasoning.as_deref().unwrap_or_default());
-        append(&mut said.refusal, frame.refusal.as_deref().unwrap_or_default());
+        said.reasoning
+            .push_str(frame.reasoning.as_deref().unwrap_or_default());
+        said.refusal
+            .push_str(frame.refusal.as_deref().unwrap_or_default());
         said.tools.extend(&frame.tool_calls);
         if let Some(finish) = frame.finish_reason.as_deref() {
             said.finish = Some(finish);
@@ -179,87 +123,70 @@ fn said(frames: Views<'_>, choice: u32) -> Said<'_> {
     said
 }
 
-/// Appends a text without copying the first.
-fn append<'a>(whole: &mut Cow<'a, str>, text: &'a str) {
-    if whole.is_empty() {
-        *whole = Cow::Borrowed(text);
-    } else if !text.is_empty() {
-        whole.to_mut().push_str(text);
-    }
-}
-
-fn filled<'a>(mut body: View<'a>, filling: Filling<'a>, template: &Template<'_>) -> View<'a> {
-    let Filling { frames, usage } = filling;
-    let Some(members) = body.members() else {
+fn fill(mut body: Json, answer: &Answer<'_>) -> Json {
+    let template = Template::of(answer);
+    let Some(members) = body.as_object_mut() else {
         return body;
     };
-    if let Some(choices) = members.get_mut("choices").and_then(View::list) {
+    let frames = || answer.frames.iter().map(FrameRef::from);
+    if let Some(Json::Array(choices)) = members.get_mut("choices") {
         let mut filled = Vec::new();
         for (position, choice) in choices.iter_mut().enumerate() {
-            let members = choice.members();
-            let index = members.as_ref().and_then(|members| members.get("index"));
-            let number = number_of(position, index.map(View::tree).as_deref());
+            let number = number_of(position, choice);
             filled.push(number);
-            if let Some(members) = members {
-                fill_choice(members, &said(frames, number));
-            }
+            fill_choice(choice, &said(frames(), number));
         }
-        let mut missing = Vec::new();
-        for number in frames.views().map(choice_of) {
-            if !filled.contains(&number) && !missing.contains(&number) {
-                missing.push(number);
-            }
-        }
+        let mut missing: Vec<u32> = answer.frames.iter().map(|frame| frame.choice).collect();
         missing.sort_unstable();
+        missing.dedup();
+        missing.retain(|number| !filled.contains(number));
         if filled.is_empty() && missing.is_empty() && template.origin != Origin::Unary {
             missing.push(0);
         }
         for number in missing {
-            choices.push(usual_choice(template, number, &said(frames, number)));
+            choices.push(usual_choice(&template, number, &said(frames(), number)));
         }
     }
     if let Some(slot) = members.get_mut("usage") {
-        fill_usage(slot, usage);
+        fill_usage(slot, answer.usage);
     }
     body
 }
 
-fn fill_usage(slot: &mut View<'_>, usage: Option<&Usage>) {
-    let counts = || usage.map(write_usage);
-    let filled = if slot.is_word(USAGE) {
-        counts().into()
-    } else if slot.is_list() {
-        let (names, counts) = (slot.tree(), counts().unwrap_or_default());
-        let names = names.as_array().into_iter().flatten().filter_map(Json::as_str);
-        let members = names.filter_map(|name| Some((name.to_owned(), counts.get(name)?.clone())));
-        Json::Object(members.collect())
-    } else {
-        return;
-    };
-    *slot = View::Made(filled);
+pub(super) fn fill_usage(slot: &mut Json, usage: Option<&Usage>) {
+    let counts = usage.map(write_usage);
+    match slot {
+        Json::String(word) if word == USAGE => *slot = counts.into(),
+        Json::Array(names) => {
+            let counts = counts.unwrap_or_default();
+            let names = names.iter().filter_map(Json::as_str);
+            let members = names.filter_map(|name| Some((name.to_owned(), counts.get(name)?.clone())));
+            *slot = Json::Object(members.collect());
+        }
+        _ => {}
+    }
 }
 
-fn fill_choice<'a>(members: &mut Members<'a>, said: &Said<'a>) {
-    let has_native = is_slot(members.get("native_finish_reason"), NATIVE);
+fn fill_choice(choice: &mut Json, said: &Said<'_>) {
+    let Some(members) = choice.as_object_mut() else {
+        return;
+    };
+    let has_native = members.get("native_finish_reason").and_then(Json::as_str) == Some(NATIVE);
     if has_native {
-        members.set("native_finish_reason", said.native.or(said.finish).into());
+        members.set("native_finish_reason", said.native.or(said.finish));
     }
-    if is_slot(members.get("finish_reason"), FINISH) || said.finish.is_some() {
+    if members.get("finish_reason").and_then(Json::as_str) == Some(FINISH) || said.finish.is_some() {
         let native = said.native.filter(|_| !has_native);
-        members.set("finish_reason", native.or(said.finish).into());
+        members.set("finish_reason", native.or(said.finish));
     }
-    if let Some(message) = members.get_mut("message").and_then(View::members) {
+    if let Some(Json::Object(message)) = members.get_mut("message") {
         fill_message(message, said);
     }
 }
 
-fn fill_message<'a>(message: &mut Members<'a>, said: &Said<'a>) {
+fn fill_message(message: &mut Object, said: &Said<'_>) {
     match message.get_mut("content") {
-        Some(content) if content.is_list() => content.change(|content| {
-            if let Json::Array(parts) = content {
-                fill_parts(parts, said);
-            }
-        }),
+        Some(Json::Array(parts)) => fill_parts(parts, said),
         _ => {
             fill_string(message, "content", TEXT, &said.text);
             let key = REASONING_KEYS
@@ -275,45 +202,50 @@ fn fill_message<'a>(message: &mut Members<'a>, said: &Said<'a>) {
         }
     }
     fill_string(message, "refusal", REFUSAL, &said.refusal);
-    if let (Some(slot), Some(call)) = (message.get_mut("function_call"), said.tools.first())
-        && slot.is_object()
+    if let (Some(Json::Object(function)), Some(call)) = (message.get_mut("function_call"), said.tools.first())
     {
-        slot.change(|function| fill_function(function, call));
+        fill_function(function, call);
         return;
     }
-    let slot = message.get_mut("tool_calls");
-    let is_wanted = !said.tools.is_empty() || is_slot(slot.as_deref(), TOOL_CALLS);
-    if let Some(slot) = slot
-        && slot.list().is_some_and(|slots| !slots.is_empty())
-    {
-        slot.change(|slots| fill_tools(slots, &said.tools));
-    } else if is_wanted {
-        let calls = said.tools.iter().map(|call| View::Made(tool(call)));
-        message.set("tool_calls", View::List(calls.collect()));
+    fill_tools(message, said);
+}
+
+pub(super) fn fill_tools(message: &mut Object, said: &Said<'_>) {
+    match message.get_mut("tool_calls") {
+        Some(Json::Array(slots)) if !slots.is_empty() => {
+            slots.truncate(said.tools.len());
+            slots.resize(said.tools.len(), usual_tool_slot());
+            slots
+                .iter_mut()
+                .zip(&said.tools)
+                .for_each(|(slot, call)| fill_tool(slot, call));
+        }
+        slot => {
+            if !said.tools.is_empty() || is_slot(slot.as_deref(), TOOL_CALLS) {
+                let calls = said.tools.iter().map(|call| tool(call));
+                message.set("tool_calls", calls.collect::<Vec<_>>());
+            }
+        }
     }
 }
 
-fn is_slot(value: Option<&View<'_>>, word: &str) -> bool {
-    value.is_some_and(|value| value.is_word(word))
-}
-
-fn is_word(value: Option<&Json>, word: &str) -> bool {
+fn is_slot(value: Option<&Json>, word: &str) -> bool {
     value.and_then(Json::as_str) == Some(word)
 }
 
 /// Fills the slot; without one only text that a person has added makes a difference.
-fn fill_string<'a>(message: &mut Members<'a>, key: &'static str, word: &str, text: &Cow<'a, str>) {
+fn fill_string(message: &mut Object, key: &str, word: &str, text: &str) {
     if is_slot(message.get(key), word) || !text.is_empty() {
-        message.set(key, View::Text(text.clone()));
+        message.set(key, text);
     }
 }
 
-fn fill_parts(parts: &mut [Json], said: &Said<'_>) {
+pub(super) fn fill_parts(parts: &mut [Json], said: &Said<'_>) {
     for part in parts {
         if let Some(slot) = part_slot(part) {
             match slot.as_str() {
-                TEXT => *slot = said.text.to_string(),
-                REASONING => *slot = said.reasoning.to_string(),
+                TEXT => slot.clone_from(&said.text),
+                REASONING => slot.clone_from(&said.reasoning),
                 _ => {}
             }
         }
@@ -326,43 +258,29 @@ fn tool(call: &ToolCall) -> Json {
     slot
 }
 
-fn fill_tools(slots: &mut Json, tools: &[&ToolCall]) {
-    let Json::Array(slots) = slots else {
-        return;
-    };
-    slots.truncate(tools.len());
-    slots.resize(tools.len(), usual_tool_slot());
-    for (slot, call) in slots.iter_mut().zip(tools) {
-        fill_tool(slot, call);
-    }
-}
-
 fn fill_tool(slot: &mut Json, call: &ToolCall) {
     let Some(members) = slot.as_object_mut() else {
         return;
     };
-    if is_word(members.get("id"), ID) {
+    if is_slot(members.get("id"), ID) {
         members.set("id", call.id.as_str());
     }
-    if let Some(function) = members.get_mut("function") {
+    if let Some(Json::Object(function)) = members.get_mut("function") {
         fill_function(function, call);
     }
 }
 
-fn fill_function(function: &mut Json, call: &ToolCall) {
-    let Some(function) = function.as_object_mut() else {
-        return;
-    };
-    if is_word(function.get("name"), NAME) {
+fn fill_function(function: &mut Object, call: &ToolCall) {
+    if is_slot(function.get("name"), NAME) {
         function.set("name", call.function.name.as_str());
     }
-    if is_word(function.get("arguments"), ARGUMENTS) {
+    if is_slot(function.get("arguments"), ARGUMENTS) {
         function.set("arguments", call.function.arguments.as_str());
     }
 }
 
 /// A choice that the template does not know.
-fn usual_choice<'a>(template: &Template<'_>, number: u32, said: &Said<'a>) -> View<'a> {
+fn usual_choice(template: &Template<'_>, number: u32, said: &Said<'_>) -> Json {
     let only_tools = said.text.is_empty() && !said.tools.is_empty();
     let mut message = Object::new();
     message.push("role", "assistant");
@@ -378,19 +296,22 @@ fn usual_choice<'a>(template: &Template<'_>, number: u32, said: &Said<'a>) -> Vi
         choice.push(name, value);
     }
     choice.push("finish_reason", FINISH);
-    let mut choice = Members::from(choice);
+    let mut choice = Json::Object(choice);
     let finish = match template.origin {
         Origin::Nowhere => said.finish.map(wire_reason),
         _ => said.finish,
     };
     let native = said.native.filter(|_| template.origin != Origin::Nowhere);
     let said = Said {
+        text: said.text.clone(),
+        reasoning: said.reasoning.clone(),
+        refusal: said.refusal.clone(),
+        tools: said.tools.clone(),
         finish,
         native,
-        ..said.clone()
     };
     fill_choice(&mut choice, &said);
-    View::Members(choice)
+    choice
 }
 
 fn reasoning_key(template: &Template<'_>) -> &'static str {

@@ -87,7 +87,11 @@ impl Wire for OpenAiResponses {
 
     fn write_frame(&self, payload: &str, out: &mut String) {
         let name = member_of(payload, "type");
-        if let Some(name) = name.as_ref().and_then(Json::as_str).filter(|name| !name.is_empty()) {
+        if let Some(name) = name
+            .as_ref()
+            .and_then(Json::as_str)
+            .filter(|name| !name.is_empty())
+        {
             out.extend(["event: ", name, "\n"]);
         }
         out.extend(["data: ", payload, "\n\n"]);

@@ -136,7 +136,8 @@ fn an_edited_answer_is_what_is_served() {
     recorded.frames[0].tool_calls = vec![ToolCall::new("a", "f", "{}")];
     recorded.usage = Some(Usage::new(1, 1));
     let body = OpenAiChat.render_unary(&recorded.answer());
-    assert_eq!(written(&OpenAiChat, &recorded.answer()), Some(compact(&body)));
+    // What the template does not expect is left to the tree.
+    assert_eq!(written(&OpenAiChat, &recorded.answer()), None);
     let served = body
         .get("choices")
         .and_then(|choices| choices.at(0)?.get("message"))
