@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::fault::{
-    Fault, Read, flag, items, list, members, micros, object, optional, string, text, value, whole,
+    Fault, Read, flag, items, list, members, micros, object, optional, string, text, text_into, value, whole,
 };
 use crate::json::{Document, Documents, Json, Object, Parser, Texts};
 use crate::model::{
@@ -158,16 +158,19 @@ fn metrics_of(parser: &mut Parser<'_>) -> Read<Metrics> {
 
 fn frames_of(parser: &mut Parser<'_>) -> Read<Frames> {
     let mut frames = Frames::default();
+    let mut chunk = String::new();
     items(parser, |parser, _| {
-        let (mut frame, mut chunk) = (Frame::default(), None);
+        let mut frame = Frame::default();
+        chunk.clear();
         members(parser, |parser, key| match &*key {
             "chunk" => {
-                chunk = optional(parser, text)?;
-                Ok(())
+                // Of a member that stands there twice the last counts.
+                chunk.clear();
+                optional(parser, |parser| text_into(parser, &mut chunk)).map(drop)
             }
             _ => frame_member(&mut frame, &key, parser),
         })?;
-        frames.push_text(frame, &chunk.unwrap_or_default());
+        frames.push_text(frame, &chunk);
         Ok(())
     })?;
     Ok(frames)

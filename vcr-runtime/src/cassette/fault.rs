@@ -162,6 +162,14 @@ pub(super) fn text<'a>(parser: &mut Parser<'a>) -> Read<Cow<'a, str>> {
     Ok(parser.text()?)
 }
 
+/// Appends the next string to `out`.
+pub(super) fn text_into(parser: &mut Parser<'_>, out: &mut String) -> Read<()> {
+    if parser.ahead() != Some(b'"') {
+        return Err(Fault::expected("a string", &parser.value()?));
+    }
+    Ok(parser.text_into(out)?)
+}
+
 pub(super) fn string(parser: &mut Parser<'_>) -> Read<String> {
     text(parser).map(Cow::into_owned)
 }
@@ -189,11 +197,60 @@ pub(super) fn micros(parser: &mut Parser<'_>) -> Read<u64> {
     if !matches!(parser.ahead(), Some(b'-' | b'0'..=b'9')) {
         return Err(Fault::expected("a number of milliseconds", &parser.value()?));
     }
+    let text = parser.number()?;
+    if let Some(micros) = usual_micros(text) {
+        return Ok(micros);
+    }
     // A JSON number always parses; one too large is an infinity.
-    match parser.number()?.parse::<f64>() {
+    match text.parse::<f64>() {
         Ok(ms) if (0.0..=YEAR_MS).contains(&ms) => Ok((ms * 1000.0).round() as u64),
         _ => Err(Fault::new(
             "a time must be a number of milliseconds from 0 to a year",
         )),
+    }
+}
+
+/// Milliseconds as we write them: digits, and at most three behind the point.
+fn usual_micros(ms: &str) -> Option<u64> {
+    let (whole, rest) = ms.split_once('.').unwrap_or((ms, ""));
+    let digits = |text: &str| {
+        let add = |sum: u64, byte: u8| byte.is_ascii_digit().then(|| sum * 10 + u64::from(byte - b'0'));
+        text.bytes().try_fold(0, add)
+    };
+    let scale = match rest.len() {
+        0 => 1000,
+        1 => 100,
+        2 => 10,
+        3 => 1,
+        _ => return None,
+    };
+    // Ten digits of milliseconds are less than a year.
+    let whole = digits(whole).filter(|_| whole.len() <= 10)?;
+    Some(whole * 1000 + digits(rest)? * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_the_same_however_it_is_spelled() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("0.0", Some(0)),
+            ("40.25", Some(40_250)),
+            ("190.001", Some(190_001)),
+            ("0.9", Some(900)),
+            ("190.0009", Some(190_001)),
+            ("1.9e2", Some(190_000)),
+            ("9999999999.999", Some(9_999_999_999_999)),
+            ("31622400000", Some(31_622_400_000_000)),
+            ("31622400001", None),
+            ("-1", None),
+            ("-0.5", None),
+        ] {
+            let read = micros(&mut super::super::file::parser(text));
+            assert_eq!(read.ok(), expected, "{text}");
+        }
     }
 }

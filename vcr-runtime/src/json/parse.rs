@@ -71,6 +71,8 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     nodes: usize,
     pub(super) limits: Limits,
+    /// Room for strings with escapes.
+    pub(super) scratch: String,
 }
 
 pub(super) type Parsed<T> = Result<T, JsonError>;
@@ -115,6 +117,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             nodes: 0,
             limits,
+            scratch: String::new(),
         }
     }
 

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use super::parse::{Parsed, Parser};
 
+/// Longer strings keep the room that they were put together in: they are few, and copying them would double it.
+const MOST_SCRATCH: usize = 1 << 16;
+
 impl<'a> Parser<'a> {
     /// The text of the number whose first character stands here, checked by the JSON grammar.
     pub(crate) fn number(&mut self) -> Parsed<&'a str> {
@@ -83,16 +86,38 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return Ok(Cow::Borrowed(&text[start..end]));
         }
-        let mut out = text[start..self.at].to_owned();
+        // Put together where there is room already, so that the string gets as much as it needs and at once.
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.push_str(&text[start..self.at]);
+        scratch.push(self.escape()?);
+        self.rest_into(&mut scratch)?;
+        if scratch.len() > MOST_SCRATCH {
+            return Ok(Cow::Owned(scratch));
+        }
+        let owned = scratch.as_str().to_owned();
+        self.scratch = scratch;
+        Ok(Cow::Owned(owned))
+    }
+
+    /// Appends the string whose quote stands here.
+    pub(crate) fn text_into(&mut self, out: &mut String) -> Parsed<()> {
+        self.at += 1;
+        self.rest_into(out)
+    }
+
+    /// Appends what is left of the string that the parser stands in.
+    fn rest_into(&mut self, out: &mut String) -> Parsed<()> {
+        let text = self.text;
         loop {
-            out.push(self.escape()?);
             let start = self.at;
             let stop = self.plain()?;
             out.push_str(&text[start..self.at]);
             if stop == b'"' {
                 self.at += 1;
-                return Ok(Cow::Owned(out));
+                return Ok(());
             }
+            out.push(self.escape()?);
         }
     }
 
@@ -101,19 +126,17 @@ impl<'a> Parser<'a> {
         let start = self.at;
         self.at += 1;
         let character = match self.peek() {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
+            Some(letter @ (b'"' | b'\\' | b'/')) => letter,
+            Some(b'b') => 8,
+            Some(b'f') => 0xc,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
             Some(b'u') => return self.unicode(start),
             _ => return Err(self.error_at(start, "this is not a JSON escape")),
         };
         self.at += 1;
-        Ok(character)
+        Ok(char::from(character))
     }
 
     fn unicode(&mut self, start: usize) -> Parsed<char> {
@@ -186,18 +209,35 @@ pub(crate) fn is_plain(text: &str) -> bool {
     next_special(text.as_bytes(), 0) == text.len()
 }
 
-/// Without branches, so that strides of it vectorise.
+/// Without branches, so that strides of it vectorise. With its second bit turned over, a quote follows the control characters
+/// and no other byte comes between: one comparison finds both.
 fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+    (byte ^ 2 < 0x21) | (byte == b'\\')
 }
 
-/// Marks the bytes of eight that are a quote, a backslash or below 0x20, in their high bits.
+/// Marks the bytes of eight that are special, in their high bits.
 fn special(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let quote = zero(word ^ (ONES * 0x22));
-    let backslash = zero(word ^ (ONES * 0x5c));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote | backslash | control) & HIGH
+    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
+    (below(word ^ (ONES * 2), 0x21) | below(word ^ (ONES * 0x5c), 1)) & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_is_told_in_every_place() {
+        for byte in 0..=u8::MAX {
+            for place in 0..70 {
+                let mut text = [b' '; 100];
+                text[place] = byte;
+                text[place + 1] = b'"';
+                let expected = if is_special(byte) { place } else { place + 1 };
+                assert_eq!(next_special(&text, 0), expected, "{byte} at {place}");
+            }
+            assert_eq!(is_special(byte), matches!(byte, b'"' | b'\\' | 0..0x20));
+        }
+    }
 }

@@ -45,20 +45,27 @@ impl ByPrint {
         one.into_iter().chain(several.into_iter().flatten().copied())
     }
 
-    /// Takes a call out.
-    pub(super) fn remove(&mut self, print: u64, index: usize) {
+    /// Takes a call out; false where it was not waiting.
+    pub(super) fn remove(&mut self, print: u64, index: usize) -> bool {
         match self.0.get_mut(&print) {
-            Some(Waiting::One(only)) if *only == index => {
-                self.0.remove(&print);
-            }
+            Some(Waiting::One(only)) if *only == index => self.0.remove(&print).is_some(),
             Some(Waiting::Several(queue)) => {
                 // The first of equal calls almost always, so this is no search.
-                if let Some(position) = queue.iter().position(|other| *other == index) {
-                    queue.remove(position);
-                }
+                let position = queue.iter().position(|other| *other == index);
+                position.and_then(|position| queue.remove(position)).is_some()
             }
-            _ => {}
+            _ => false,
         }
+    }
+
+    /// A call that waits does so under another fingerprint from here on.
+    pub(super) fn rename(&mut self, before: u64, print: u64, index: usize) {
+        if !self.remove(before, index) {
+            return;
+        }
+        let mut queue: VecDeque<usize> = self.of(print).collect();
+        queue.insert(queue.partition_point(|other| *other < index), index);
+        self.0.insert(print, Waiting::Several(queue));
     }
 }
 
@@ -109,5 +116,18 @@ mod tests {
         assert_eq!((of(&calls, 7), of(&calls, 9)), (vec![], vec![]));
         calls.push(7, 4);
         assert_eq!(of(&calls, 7), [4]);
+    }
+
+    #[test]
+    fn a_renamed_call_waits_in_its_place() {
+        let mut calls = ByPrint::with_capacity(4);
+        for (print, index) in [(7, 0), (9, 1), (7, 2), (8, 3)] {
+            calls.push(print, index);
+        }
+        calls.rename(9, 7, 1);
+        calls.rename(8, 5, 3);
+        calls.rename(8, 7, 3);
+        assert_eq!((of(&calls, 7), of(&calls, 5)), (vec![0, 1, 2], vec![3]));
+        assert!(of(&calls, 9).is_empty() && of(&calls, 8).is_empty());
     }
 }

@@ -82,7 +82,7 @@ impl Source for CassetteSource {
     fn leftovers(&self) -> Leftovers {
         let left = self.cursor.leftovers().map(|index| Left {
             name: format!("call {}", index + 1),
-            about: describe(self.cursor.key(index)),
+            about: describe(&self.cursor.key(index)),
             answers: 1,
         });
         Leftovers {

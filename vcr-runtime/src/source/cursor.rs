@@ -1,5 +1,6 @@
 //! Which recorded call answers a request: matching over one take, each call served once.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::by_print::ByPrint;
@@ -16,8 +17,12 @@ use crate::redact::Redactor;
 pub(crate) struct Cursor {
     /// A call is handed over when it is taken, so that whoever delivers it need not copy it.
     calls: Vec<Option<Arc<Call>>>,
-    /// Each call's request as it is compared: redacted by today's rules, ignored members removed.
+    /// Each call's request as it is compared: ignored members removed, and redacted by today's rules unless they are still
+    /// `unapplied`.
     keys: Vec<Arc<RecordedRequest>>,
+    /// Today's rules, until something depends on them. A live request is redacted before it is looked for, so a record that
+    /// equals it holds nothing that they would change; they are needed when no record does.
+    unapplied: Option<Arc<Redactor>>,
     /// The fingerprint of each key; `None` for calls written by hand.
     prints: Vec<Option<u64>>,
     /// Calls not yet taken, by fingerprint, in recorded order.
@@ -35,9 +40,11 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    pub(crate) fn new(take: Take, redactor: &Redactor, ignore: &IgnorePaths) -> Self {
+    pub(crate) fn new(take: Take, redactor: &Arc<Redactor>, ignore: &IgnorePaths) -> Self {
         let mut cursor = Self {
             order: PartialOrder::of(&take.calls),
+            // What is ignored must be left out of what was redacted, as it is of a live request.
+            unapplied: ignore.is_empty().then(|| Arc::clone(redactor)),
             taken: vec![None; take.calls.len()],
             calls: Vec::with_capacity(take.calls.len()),
             keys: Vec::with_capacity(take.calls.len()),
@@ -49,7 +56,11 @@ impl Cursor {
             served: 0,
         };
         for (index, mut call) in take.calls.into_iter().enumerate() {
-            let key = key(&mut call, redactor, ignore);
+            let key = if ignore.is_empty() {
+                Arc::clone(&call.request)
+            } else {
+                key(&mut call, redactor, ignore)
+            };
             let print = canon::fingerprint_recorded(&key);
             match print {
                 Some(print) => cursor.strict.push(print, index),
@@ -64,6 +75,7 @@ impl Cursor {
 
     /// Lets calls of other protocols answer too.
     pub(crate) fn cross(&mut self, providers: Providers) {
+        self.apply_rules();
         let forms = self.keys.iter().map(|key| form(&providers, key)).collect();
         self.across = Some(Across { providers, forms });
     }
@@ -89,9 +101,11 @@ impl Cursor {
         self.calls.len()
     }
 
-    /// The request of a call as it is compared.
-    pub(crate) fn key(&self, index: usize) -> &RecordedRequest {
-        &self.keys[index]
+    /// The request of a call as it is compared and may be shown.
+    pub(crate) fn key(&self, index: usize) -> Cow<'_, RecordedRequest> {
+        let key = &*self.keys[index];
+        let clean = self.unapplied.as_ref().and_then(|rules| redacted(key, rules));
+        clean.map_or(Cow::Borrowed(key), Cow::Owned)
     }
 
     /// The calls that nobody asked for.
@@ -117,17 +131,13 @@ impl Cursor {
     ) -> Result<(usize, Arc<Call>), NotTaken> {
         let How { matching, repeat, .. } = how;
         let request = self.served + 1;
-        let found = match matching {
-            Matching::Order => {
-                let last = self.calls.len().checked_sub(1).filter(|_| repeat);
-                let next = (self.next < self.calls.len()).then_some(self.next);
-                next.or(last).ok_or(NotTaken::Over)
-            }
-            _ => self.equal(live, repeat).ok_or_else(|| self.why_not(live)),
-        }?;
-        if matching == Matching::Sequential
-            && let Some(waits_for) = self.order.waits_for(found, &self.taken)
-        {
+        let mut found = self.look(live, matching, repeat);
+        // An earlier call may be equal by rules that came after it.
+        if !matches!(&found, Ok(found) if self.waits_for(*found, matching).is_none()) && self.apply_rules() {
+            found = self.look(live, matching, repeat);
+        }
+        let found = found?;
+        if let Some(waits_for) = self.waits_for(found, matching) {
             return Err(NotTaken::Early {
                 call: found,
                 waits_for,
@@ -153,6 +163,48 @@ impl Cursor {
         }
         self.served = request;
         Ok((found, call))
+    }
+
+    /// Redacts the recorded requests by today's rules. Returns whether that changed one.
+    fn apply_rules(&mut self) -> bool {
+        let Some(rules) = self.unapplied.take() else {
+            return false;
+        };
+        let mut changed = false;
+        for index in 0..self.keys.len() {
+            let Some(key) = redacted(&self.keys[index], &rules) else {
+                continue;
+            };
+            changed = true;
+            let print = canon::fingerprint_recorded(&key);
+            if let (Some(before), Some(print)) = (self.prints[index], print) {
+                self.strict.rename(before, print, index);
+            }
+            self.prints[index] = print;
+            if let Some(call) = &mut self.calls[index] {
+                let mut request = key.clone();
+                rekey(&mut request, &key);
+                Arc::make_mut(call).request = Arc::new(request);
+            }
+            self.keys[index] = Arc::new(key);
+        }
+        changed
+    }
+
+    /// The call that answers the request, whenever its turn is.
+    fn look(&mut self, live: &CanonicalRequest, matching: Matching, repeat: bool) -> Result<usize, NotTaken> {
+        if matching != Matching::Order {
+            return self.equal(live, repeat).ok_or_else(|| self.why_not(live));
+        }
+        // Whatever stands there answers, so nothing else tells that it holds no secret.
+        self.apply_rules();
+        let last = self.calls.len().checked_sub(1).filter(|_| repeat);
+        let next = (self.next < self.calls.len()).then_some(self.next);
+        next.or(last).ok_or(NotTaken::Over)
+    }
+
+    fn waits_for(&mut self, index: usize, matching: Matching) -> Option<usize> {
+        (matching == Matching::Sequential).then(|| self.order.waits_for(index, &self.taken))?
     }
 
     /// Whether no other call is left that answers the request.
@@ -223,20 +275,31 @@ impl Cursor {
     }
 }
 
-/// What a call's request is compared as. Where nothing is ignored that is the request itself.
+/// What a call's request is compared as where members are ignored.
 fn key(call: &mut Call, redactor: &Redactor, ignore: &IgnorePaths) -> Arc<RecordedRequest> {
-    let request = Arc::make_mut(&mut call.request);
-    let changed = redactor.recorded(request);
-    if !changed && ignore.is_empty() {
-        return Arc::clone(&call.request);
-    }
+    let clean = redacted(&call.request, redactor);
+    let changed = clean.is_some();
+    let mut request = clean.unwrap_or_else(|| (*call.request).clone());
     let mut key = request.clone();
     ignore.apply_recorded(&mut key);
-    if changed && request.hash.is_some() {
-        // A rule that was added since re-keys it, should it be copied into a new take.
-        request.hash = Some(canon::request_hash(&canon::from_recorded(&key)));
+    if changed {
+        rekey(&mut request, &key);
+        call.request = Arc::new(request);
     }
     Arc::new(key)
+}
+
+/// The request by the rules; `None` where they change nothing.
+fn redacted(request: &RecordedRequest, rules: &Redactor) -> Option<RecordedRequest> {
+    let mut clean = request.clone();
+    rules.recorded(&mut clean).then_some(clean)
+}
+
+/// A rule that was added since re-keys a request, should it be copied into a new take.
+fn rekey(request: &mut RecordedRequest, key: &RecordedRequest) {
+    if request.hash.is_some() {
+        request.hash = Some(canon::request_hash(&canon::from_recorded(key)));
+    }
 }
 
 #[derive(Debug)]

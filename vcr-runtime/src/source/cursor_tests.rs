@@ -30,7 +30,7 @@ fn cursor(calls: Vec<Call>) -> Cursor {
         trace_id: "t".to_owned(),
         calls,
     };
-    Cursor::new(take, &Redactor::none(), &IgnorePaths::default())
+    Cursor::new(take, &Arc::new(Redactor::none()), &IgnorePaths::default())
 }
 
 fn once(matching: Matching) -> How<'static> {
@@ -243,4 +243,41 @@ fn hand_written_calls_are_compared_on_what_they_have() {
             .take(&request, once(Matching::Sequential), |_| Ok(()))
             .is_ok()
     );
+}
+
+/// A cursor over recordings that an earlier version of the rules left a secret in.
+fn with_secrets(texts: &[&str]) -> Cursor {
+    let environment = crate::config::Environment::from_pairs([("A_KEY", "canary-value")]);
+    let redactor = Redactor::new(&crate::config::RedactRules::default(), &environment).unwrap();
+    let take = Take {
+        trace_id: "t".to_owned(),
+        calls: texts.iter().map(|text| call(text, None)).collect(),
+    };
+    Cursor::new(take, &Arc::new(redactor), &IgnorePaths::default())
+}
+
+#[test]
+fn rules_that_came_later_apply_to_old_recordings() {
+    const CLEAN: &str = "say [REDACTED]";
+    for matching in [Matching::Sequential, Matching::Keyed, Matching::Order] {
+        let mut cursor = with_secrets(&["a", "say canary-value", CLEAN, "say canary-value"]);
+        assert_eq!(take(&mut cursor, "a", matching).unwrap(), 0);
+        assert_eq!(cursor.key(1).messages, Some(vec![Json::from(CLEAN)]));
+        let mut served = Vec::new();
+        for _ in 0..3 {
+            let (index, call) = cursor
+                .take(&live(CLEAN), once(matching), |call| {
+                    let shown = call.request.messages.as_ref().unwrap();
+                    assert_eq!(shown, &[Json::from(CLEAN)]);
+                    Ok(())
+                })
+                .unwrap();
+            served.push(index);
+            assert_eq!(call.request.hash.as_deref() == Some("sha256:0"), index == 2);
+        }
+        if matching == Matching::Keyed {
+            served.sort_unstable();
+        }
+        assert_eq!(served, [1, 2, 3]);
+    }
 }

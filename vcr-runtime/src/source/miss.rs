@@ -99,7 +99,7 @@ fn screen(
             line("answer", &format!("call {} would answer it", call + 1));
             line(
                 "waits for",
-                &format!("call {}: {}", waits_for + 1, describe(cursor.key(*waits_for))),
+                &format!("call {}: {}", waits_for + 1, describe(&cursor.key(*waits_for))),
             );
             format!(
                 "this request came before call {}, which had ended before it when it was recorded",
@@ -126,12 +126,13 @@ fn nearest(source: &CassetteSource, live: &CanonicalRequest, line: &mut impl FnM
     } else {
         open
     };
-    let Some(found) = canon::nearest(candidates.iter().map(|index| cursor.key(*index)), live) else {
+    let keys: Vec<_> = candidates.iter().map(|index| cursor.key(*index)).collect();
+    let Some(found) = canon::nearest(keys.iter().map(AsRef::as_ref), live) else {
         line("nearest", "the cassette has no calls");
         return;
     };
     let index = candidates[found];
-    let key = cursor.key(index);
+    let key = &*keys[found];
     let state = match cursor.taken()[index] {
         Some(by) => format!("used by request {by}"),
         None => "not used yet".to_owned(),
