@@ -11,7 +11,7 @@ use crate::json::{Json, Object, compact};
 use crate::session::Surroundings;
 
 use super::config::DaemonConfig;
-use super::scenes::Asked;
+use super::scenes::{Asked, Latest};
 
 /// A daemon's calls come from nowhere that is known.
 pub(super) const NOWHERE: Place<'static> = Place {
@@ -110,6 +110,7 @@ impl Terms {
         Ok(Asked {
             place: identity.path("")?,
             settings: Arc::new(settings),
+            latest: Latest::default(),
         })
     }
 }
