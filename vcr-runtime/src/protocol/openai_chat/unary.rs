@@ -19,7 +19,7 @@ const NAME: &str = "$name";
 const ARGUMENTS: &str = "$arguments";
 pub(super) const FINISH: &str = "$finish_reason";
 pub(super) const NATIVE: &str = "$native_finish_reason";
-const USAGE: &str = "$usage";
+pub(super) const USAGE: &str = "$usage";
 
 fn number_of(position: usize, choice: &Json) -> u32 {
     index(choice.get("index"))

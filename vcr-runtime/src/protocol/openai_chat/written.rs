@@ -1,14 +1,14 @@
 //! Writes a unary body from the text of its template, as it stands there but for the slots. What is not expected is left to
 //! [`unary`](super::unary), which does the same with a tree.
 
-use crate::json::{Json, JsonError, Limits, Nested, Object, Parser, Sink, compact_into, member_of};
+use crate::json::{Json, JsonError, Limits, Nested, Number, Object, Parser, Sink, compact_into, member_of};
 use crate::model::{Frames, Usage};
 use crate::protocol::rules::index;
 
 use super::unary::{
-    FINISH, NATIVE, REASONING, REFUSAL, Said, TEXT, fill_parts, fill_tools, fill_usage, said,
+    FINISH, NATIVE, REASONING, REFUSAL, Said, TEXT, USAGE, fill_parts, fill_tools, fill_usage, said,
 };
-use super::words::REASONING_KEYS;
+use super::words::{COMPLETION, PROMPT, REASONING_KEYS, TOTAL};
 
 /// Appends the body to `out`. `false`, and nothing appended, where the template is none of a unary body, or the answer is
 /// not what it was made from.
@@ -88,7 +88,7 @@ impl<'a> Writer<'a, '_> {
             }
             "usage" => {
                 met.note(1)?;
-                self.changed(parser, |value, writer| fill_usage(value, writer.usage))
+                self.counts(parser)
             }
             _ => copied(parser),
         })?;
@@ -98,6 +98,27 @@ impl<'a> Writer<'a, '_> {
             return Err(Unusual);
         }
         self.out.put(&self.template[self.copied..]);
+        Ok(())
+    }
+
+    fn counts(&mut self, parser: &mut Parser<'a>) -> Written {
+        let plain = self.usage.filter(|usage| usage.details.is_empty());
+        let Some(usage) = plain.filter(|_| self.is_word(parser, USAGE)) else {
+            return self.changed(parser, |value, writer| fill_usage(value, writer.usage));
+        };
+        self.replace(parser)?;
+        let counts = [
+            (PROMPT, usage.prompt_tokens),
+            (COMPLETION, usage.completion_tokens),
+            (TOTAL, usage.total_tokens),
+        ];
+        for (place, (name, count)) in counts.into_iter().enumerate() {
+            self.out.put(if place == 0 { "{\"" } else { ",\"" });
+            self.out.put(name);
+            self.out.put("\":");
+            Number::from_u64(count).write(self.out);
+        }
+        self.out.put("}");
         Ok(())
     }
 
