@@ -305,8 +305,9 @@ impl Outcome {
 
 /// Removes what the surrounding run must not hand down: settings of the product, of test runners, of this package.
 pub fn clean(command: &mut Command) {
-    const PREFIXES: [&str; 6] = [
+    const PREFIXES: [&str; 7] = [
         "VCR_",
+        "DSH_SNAPSHOT_",
         "NEXTEST",
         "CARGO_PKG_",
         "CARGO_MANIFEST_",

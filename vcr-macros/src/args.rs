@@ -7,15 +7,17 @@ use syn::Error;
 use crate::Features;
 use crate::names::{self, Refused, Use};
 use crate::nearest::{list, nearest};
-use crate::source;
+use crate::source::{self, Files};
 use crate::value::{self, Checked, Kind, Value};
 
 /// Every key, in the order in which messages list them.
-pub(crate) const KEYS: [&str; 19] = [
+pub(crate) const KEYS: [&str; 21] = [
     "scenario",
     "invoker",
     "filename",
     "source",
+    "override_file",
+    "child_files",
     "fixture_dir",
     "mode",
     "speed",
@@ -60,6 +62,7 @@ pub(crate) fn read(tokens: TokenStream, features: Features, errors: &mut Vec<Err
     let mut args = Args::default();
     let mut seen: Vec<String> = Vec::new();
     let mut runtime = Runtime::default();
+    let mut files = Files::default();
     for argument in split(tokens) {
         let raw = match argument {
             Ok(raw) => raw,
@@ -81,11 +84,13 @@ pub(crate) fn read(tokens: TokenStream, features: Features, errors: &mut Vec<Err
             continue;
         }
         seen.push(name);
+        files.note(key, &raw.key, raw.value.as_ref());
         if let Err(error) = apply(key, &raw, &mut args, &mut runtime) {
             errors.extend(error);
         }
     }
     runtime.check(features, errors);
+    files.check(errors);
     if runtime.multi_thread == Some(true) {
         args.fields.push(("multi_thread", quote!(true)));
     }
@@ -120,6 +125,8 @@ fn apply(key: &'static str, raw: &Raw, args: &mut Args, runtime: &mut Runtime) -
         "invoker" => name(key, Use::Invoker, value),
         "filename" => name(key, Use::Filename, value),
         "source" => source::source(value),
+        "override_file" => source::override_file(value),
+        "child_files" => source::child_files(value),
         "fixture_dir" => value::directory(value),
         "mode" => mode(value),
         "speed" => value::speed(value),
@@ -277,12 +284,18 @@ fn ignore(value: &Value) -> Checked {
             }
         }
     }
+    combined(errors)?;
+    Ok(Some(quote!(&[#(#pointers),*])))
+}
+
+/// All errors as one.
+pub(crate) fn combined(errors: Vec<Error>) -> Result<(), Error> {
     match errors.into_iter().reduce(|mut all, error| {
         all.combine(error);
         all
     }) {
         Some(error) => Err(error),
-        None => Ok(Some(quote!(&[#(#pointers),*]))),
+        None => Ok(()),
     }
 }
 

@@ -81,7 +81,9 @@ const FEATURES: Features = Features {
 /// | `scenario = "soft_rule"` | `.scenario("soft_rule")` | What the test is about; names the cassette. Default: the function's name. Under rstest and test_case every case has its own: the case is appended. |
 /// | `invoker = "my_crate::router"` | `.invoker("my_crate::router")` | Who runs it; the other part of the name. Default: package and module path. |
 /// | `filename = "router.json"` | `.filename("router.json")` | The file's name instead of both; `.json` may be left out. |
-/// | `source = "frozen:answers.jsonl"` | `.source("frozen:answers.jsonl")` | What answers instead of the cassette: frozen answers of the fixture directory, by the hash of their request. Ceilings may be lowered behind it: `"frozen:answers.jsonl?max_calls=40"`. Or the log of a recorded agent session, an entry a call: `"session:parent.jsonl?child=child.jsonl&override=retry.json"`. |
+/// | `source = "frozen:answers.jsonl"` | `.source("frozen:answers.jsonl")` | What answers instead of the cassette: frozen answers of the fixture directory, by the hash of their request. Ceilings may be lowered behind it: `"frozen:answers.jsonl?max_calls=40"`. Or the log of a recorded agent session, an entry a call: `"session:parent.jsonl?pace_ms=20"`. Default: `VCR_SOURCE`. |
+/// | `override_file = "retry.json"` | `.override_file("retry.json")` | A document of the fixture directory by which some calls are answered differently than recorded: a 429 before a call, a cut, a hang. For cassettes and session scripts. Default: `VCR_OVERRIDE_FILE`. |
+/// | `child_files = ["child.jsonl"]` | `.child_files(["child.jsonl"])` | The logs of the sessions that a session script's agent started. Default: `VCR_CHILD_FILES`, with `:` (on Windows `;`) between the files. |
 /// | `fixture_dir = "tests/cassettes"` | `.fixture_dir("tests/cassettes")` | From the directory of `Cargo.toml`. Default: `VCR_FIXTURE_DIR`, then `fixtures`. |
 /// | `trace = "0a0b0c0d"` | `.target_traces("0a0b0c0d")` | Replays this take instead of the latest; `"scenario:id"`, and several with commas. Default: `VCR_TARGETS`. |
 ///

@@ -1,15 +1,18 @@
-//! `source`: what answers instead of the cassette. The runtime reads the same text; here its mistakes have a place.
+//! `source`, `override_file`, `child_files`: what answers instead of the cassette. The runtime reads the same texts; here their
+//! mistakes have a place.
 
+use proc_macro2::Ident;
 use quote::quote;
 use syn::{Error, Result};
 
+use crate::args::{chunks, combined};
 use crate::nearest::{list, nearest};
-use crate::value::{Checked, Value, text};
+use crate::value::{Checked, Kind, Value, text};
 
 const KINDS: [&str; 2] = ["frozen", "session"];
 
 /// What may stand behind the path of a session script.
-const OPTIONS: [&str; 3] = ["override", "child", "pace_ms"];
+const OPTIONS: [&str; 1] = ["pace_ms"];
 
 /// An hour.
 const MOST_PACE_MS: u64 = 3_600_000;
@@ -51,7 +54,7 @@ pub(crate) fn source(value: &Value) -> Checked {
     if path.is_empty() {
         return Err(value.error(SHAPE));
     }
-    plain(path, value)?;
+    plain("source", path, value)?;
     for option in options.split('&').filter(|option| !option.is_empty()) {
         match kind {
             "session" => set(option, value)?,
@@ -61,13 +64,90 @@ pub(crate) fn source(value: &Value) -> Checked {
     Ok(Some(quote!(::core::option::Option::Some(#text))))
 }
 
+/// `override_file`: a document of the fixture directory.
+pub(crate) fn override_file(value: &Value) -> Checked {
+    let path = text("override_file", value)?;
+    plain("override_file", path, value)?;
+    Ok(Some(quote!(::core::option::Option::Some(#path))))
+}
+
+/// `child_files`: logs of the fixture directory; each bad path is reported on its own.
+pub(crate) fn child_files(value: &Value) -> Checked {
+    const SHAPE: &str = "`child_files` is a list of files, such as `child_files = [\"child.jsonl\"]`";
+    let group = match &value.kind {
+        Kind::List(group) => group,
+        Kind::Text(text) => {
+            return Err(value.error(format_args!(
+                "`child_files` is a list: `child_files = [{text:?}]`"
+            )));
+        }
+        Kind::Word(_) | Kind::Number(_) | Kind::Negative | Kind::Other => return Err(value.error(SHAPE)),
+    };
+    let (mut errors, mut paths) = (Vec::new(), Vec::new());
+    for item in chunks(group.stream()) {
+        let item = Value::new(item);
+        match &item.kind {
+            Kind::Text(path) => match plain("child_files", path, &item) {
+                Ok(()) => paths.push(path.clone()),
+                Err(error) => errors.push(error),
+            },
+            _ => errors.push(item.error("a file is a string literal, such as `\"child.jsonl\"`")),
+        }
+    }
+    combined(errors)?;
+    Ok(Some(quote!(&[#(#paths),*])))
+}
+
+/// The keys that name files, for what they say together.
+#[derive(Default)]
+pub(crate) struct Files {
+    /// The kind of the source, where it could be read.
+    source: Option<String>,
+    /// A source that is no text is refused already; what depends on it is not judged.
+    unclear: bool,
+    override_file: Option<Ident>,
+    child_files: Option<Ident>,
+}
+
+impl Files {
+    pub(crate) fn note(&mut self, key: &str, name: &Ident, value: Option<&Value>) {
+        match (key, value.map(|value| &value.kind)) {
+            ("source", Some(Kind::Text(text))) => {
+                let kind = text.split_once(':').map(|(kind, _)| kind.to_owned());
+                self.unclear = !kind.as_deref().is_some_and(|kind| KINDS.contains(&kind));
+                self.source = kind;
+            }
+            ("source", _) => self.unclear = true,
+            ("override_file", _) => self.override_file = Some(name.clone()),
+            ("child_files", _) => self.child_files = Some(name.clone()),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn check(&self, errors: &mut Vec<Error>) {
+        if self.unclear {
+            return;
+        }
+        let source = self.source.as_deref();
+        if let (Some(key), false) = (&self.child_files, source == Some("session")) {
+            let message =
+                "`child_files` are children of a session script: `source = \"session:parent.jsonl\"`";
+            errors.push(Error::new_spanned(key, message));
+        }
+        if let (Some(key), Some("frozen")) = (&self.override_file, source) {
+            let message = "`override_file` overrides a cassette or a session script; frozen answers have an `error` of their own";
+            errors.push(Error::new_spanned(key, message));
+        }
+    }
+}
+
 /// A path below the fixture directory.
-fn plain(path: &str, value: &Value) -> Result<()> {
+fn plain(key: &str, path: &str, value: &Value) -> Result<()> {
     let plain = |segment: &str| !matches!(segment, "" | "." | "..") && !segment.contains('\0');
     if path.len() > 1024 || !path.split('/').all(plain) {
-        return Err(value.error(
-            "the path of `source` lies in the fixture directory: plain names with `/` between them, at most 1024 bytes",
-        ));
+        return Err(value.error(format_args!(
+            "the path of `{key}` lies in the fixture directory: plain names with `/` between them, at most 1024 bytes"
+        )));
     }
     Ok(())
 }
@@ -76,28 +156,26 @@ fn plain(path: &str, value: &Value) -> Result<()> {
 fn set(option: &str, value: &Value) -> Result<()> {
     let (name, text) = option.split_once('=').unwrap_or((option, ""));
     if !OPTIONS.contains(&name) {
-        return Err(value.error(match nearest(name, &OPTIONS) {
-            Some(known) => format!("a session script has no option `{name}`; did you mean `{known}`?"),
-            None => format!(
+        return Err(value.error(match (name, nearest(name, &OPTIONS)) {
+            ("child", _) => {
+                format!("the logs of children are a key of their own: `child_files = [{text:?}]`")
+            }
+            ("override", _) => {
+                format!("an override document is a key of its own: `override_file = {text:?}`")
+            }
+            (_, Some(known)) => format!("a session script has no option `{name}`; did you mean `{known}`?"),
+            (_, None) => format!(
                 "a session script has no option `{name}`; it has {}",
                 list(&OPTIONS)
             ),
         }));
     }
-    if name == "pace_ms" {
-        return match text.parse::<u64>() {
-            Ok(pace) if pace <= MOST_PACE_MS => Ok(()),
-            _ => Err(value.error(format_args!(
-                "`pace_ms` is a whole number from 0 to {MOST_PACE_MS}: `pace_ms=20`"
-            ))),
-        };
+    match text.parse::<u64>() {
+        Ok(pace) if pace <= MOST_PACE_MS => Ok(()),
+        _ => Err(value.error(format_args!(
+            "`pace_ms` is a whole number from 0 to {MOST_PACE_MS}: `pace_ms=20`"
+        ))),
     }
-    if text.is_empty() {
-        return Err(value.error(format_args!(
-            "`{name}` names a file of the fixture directory: `{name}=FILE`"
-        )));
-    }
-    plain(text, value)
 }
 
 /// One `name=number` behind the path of frozen answers.

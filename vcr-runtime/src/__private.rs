@@ -11,7 +11,7 @@ use crate::config::{Layer, Mode};
 use crate::error::{Error, ErrorKind};
 use crate::front::Vcr;
 use crate::identity::Place;
-use crate::scope::{self, ThreadGuard};
+use crate::scope::{self, Home, ThreadGuard};
 use crate::session::{Opening, Session, Verdict};
 
 /// What the attribute says, as literals; `None` leaves a setting to the environment.
@@ -30,6 +30,8 @@ pub struct Spec {
     pub invoker: Option<&'static str>,
     pub filename: Option<&'static str>,
     pub source: Option<&'static str>,
+    pub override_file: Option<&'static str>,
+    pub child_files: &'static [&'static str],
     pub fixture_dir: Option<&'static str>,
     pub mode: Option<&'static str>,
     pub speed: Option<&'static str>,
@@ -63,6 +65,8 @@ impl Spec {
         invoker: None,
         filename: None,
         source: None,
+        override_file: None,
+        child_files: &[],
         fixture_dir: None,
         mode: None,
         speed: None,
@@ -87,6 +91,7 @@ impl Spec {
             ("invoker", self.invoker),
             ("filename", self.filename),
             ("source", self.source),
+            ("override_file", self.override_file),
             ("fixture_dir", self.fixture_dir),
             ("mode", self.mode),
             ("speed", self.speed),
@@ -99,7 +104,11 @@ impl Spec {
             ("private", self.private.then_some("true")),
         ];
         let given = texts.into_iter().filter_map(|(name, text)| Some((name, text?)));
-        Layer::attribute(given.chain(self.ignore.iter().map(|pointer| ("ignore", *pointer))))
+        let lists = [("child_files", self.child_files), ("ignore", self.ignore)];
+        let listed = lists
+            .into_iter()
+            .flat_map(|(name, texts)| texts.iter().map(move |text| (name, *text)));
+        Layer::attribute(given.chain(listed))
     }
 
     const fn place(&self) -> Place<'static> {
@@ -183,9 +192,9 @@ pub fn run<T: Outcome>(spec: &'static Spec, body: Body<T>) -> T {
         Ok(session) => Arc::new(session),
         Err(error) => return fail(spec, &error),
     };
-    let vcr = Vcr { session };
+    let vcr = Vcr::of(session);
     let result = {
-        let _ambient = ThreadGuard::enter(Arc::clone(&vcr.session));
+        let _ambient = ThreadGuard::enter(Home::of(Arc::clone(&vcr.session)));
         match body {
             Body::Sync(body) => catch_unwind(AssertUnwindSafe(|| body(vcr.clone()))),
             Body::Async(body) => match runtime(spec, &vcr) {

@@ -28,7 +28,9 @@
 //! | [`Client`] | provider-neutral completions, in process, over an [`Upstream`] of your own |
 //! | [`HttpUpstream`], [`fn@completion`], [`fn@completion_stream`] | the same with the built-in upstream: the provider by the model's prefix (feature `gateway`) |
 //! | [`intercept`] | any asynchronous call whose request and answer serialize |
+//! | [`Vcr::session`] | the same test's handle for one of several agents |
 //! | [`InCassette`] | hands a future over to a session, for threads and runtimes that the test did not start |
+//! | [`catalogue`] | the models that a program finds while nothing is live |
 //! | `daemon` | the same for programs in any language: what `cargo vcr serve` runs (feature `daemon`) |
 //! | [`StreamBreaker`] | a policy that cuts answers while they are recorded |
 //! | [`summary`](fn@summary) | a cassette in a few lines |
@@ -59,6 +61,11 @@
 pub mod __private;
 mod canon;
 mod cassette;
+pub mod catalogue {
+    //! What a program finds that looks for providers and models while nothing is live.
+
+    pub use crate::config::{Catalogue, Modality, Model, Provider, Retry};
+}
 mod config;
 mod error;
 mod front;

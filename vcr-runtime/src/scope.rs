@@ -9,25 +9,39 @@ use std::task::{Context, Poll};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 
+/// Where code belongs: to a test's session, and there to one of the agents that it runs, where several are told apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    pub(crate) session: Arc<Session>,
+    /// The key of the agent's session.
+    pub(crate) key: Option<Arc<str>>,
+}
+
+impl Home {
+    pub(crate) const fn of(session: Arc<Session>) -> Self {
+        Self { session, key: None }
+    }
+}
+
 tokio::task_local! {
-    static TASK: Arc<Session>;
+    static TASK: Home;
 }
 
 thread_local! {
     /// Innermost last. The threads of a test's runtime hold its session for as long as they live.
-    static THREAD: RefCell<Vec<Arc<Session>>> = const { RefCell::new(Vec::new()) };
+    static THREAD: RefCell<Vec<Home>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The session of the calling code.
-pub(crate) fn current() -> Option<Arc<Session>> {
+pub(crate) fn current() -> Option<Home> {
     // Cloned out at once: `LocalKey` must not be held across the caller's code.
-    TASK.try_with(Arc::clone)
+    TASK.try_with(Home::clone)
         .ok()
         .or_else(|| THREAD.with_borrow(|stack| stack.last().cloned()))
 }
 
 /// The session of the calling code, or why there is none.
-pub(crate) fn required() -> Result<Arc<Session>> {
+pub(crate) fn required() -> Result<Home> {
     current().ok_or_else(no_session)
 }
 
@@ -54,9 +68,9 @@ pub(crate) struct ThreadGuard {
 }
 
 impl ThreadGuard {
-    pub(crate) fn enter(session: Arc<Session>) -> Self {
+    pub(crate) fn enter(home: Home) -> Self {
         THREAD.with_borrow_mut(|stack| {
-            stack.push(session);
+            stack.push(home);
             Self {
                 depth: stack.len() - 1,
             }
@@ -73,20 +87,20 @@ impl Drop for ThreadGuard {
 
 /// Makes a session the thread's own for good: what a runtime's threads do when they start.
 pub(crate) fn adopt_thread(session: Arc<Session>) {
-    THREAD.with_borrow_mut(|stack| stack.push(session));
+    THREAD.with_borrow_mut(|stack| stack.push(Home::of(session)));
 }
 
 /// A future that runs inside a session, wherever it is polled. Made by [`Vcr::scope`](crate::Vcr::scope) and
 /// [`InCassette::in_cassette`](crate::InCassette::in_cassette).
 #[must_use = "futures do nothing unless polled"]
 pub struct Scoped<F> {
-    inner: Pin<Box<tokio::task::futures::TaskLocalFuture<Arc<Session>, F>>>,
+    inner: Pin<Box<tokio::task::futures::TaskLocalFuture<Home, F>>>,
 }
 
 impl<F: Future> Scoped<F> {
-    pub(crate) fn new(session: Arc<Session>, future: F) -> Self {
+    pub(crate) fn new(home: Home, future: F) -> Self {
         Self {
-            inner: Box::pin(TASK.scope(session, future)),
+            inner: Box::pin(TASK.scope(home, future)),
         }
     }
 }

@@ -66,9 +66,25 @@ fn recorded() -> tempfile::TempDir {
     directory
 }
 
+/// `source` has the other files behind its path: `session:p.jsonl?child=c.jsonl&override=o.json&pace_ms=5`.
 fn open(directory: &Path, source: &str) -> Vcr {
-    let builder = Vcr::builder().scenario("s").fixture_dir(directory);
-    builder.mode(Mode::Replay).source(source).open().unwrap()
+    let (source, files) = source.split_once('?').unwrap_or((source, ""));
+    let mut builder = Vcr::builder()
+        .scenario("s")
+        .fixture_dir(directory)
+        .mode(Mode::Replay);
+    let mut path = source.to_owned();
+    for file in files.split('&').filter(|file| !file.is_empty()) {
+        builder = match file.split_once('=').unwrap() {
+            ("child", file) => builder.child_files([file]),
+            ("override", file) => builder.override_file(file),
+            (option, value) => {
+                path = format!("{path}?{option}={value}");
+                builder
+            }
+        };
+    }
+    builder.source(path).open().unwrap()
 }
 
 async fn went_live(_: Request) -> Result<Reply, Failure> {
@@ -159,13 +175,89 @@ async fn what_was_not_asked_for_fails_the_test() {
     let text = error.to_string();
     for part in [
         "2 scripted calls were never asked for",
-        "parent.jsonl (2 of 3 unused)",
+        "parent.jsonl (2 of 3 unused, 1 of 2 scripts never bound)",
         "parent.jsonl, 1 of 2 calls taken: by the session `main`",
         "child.jsonl, 0 of 1 call taken: no live session was bound to it",
         "give each a session key",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[tokio::test]
+async fn what_is_left_can_be_asked_for_in_the_midst() {
+    let directory = recorded();
+    let children: String = (0..12).map(|number| format!("&child={number}.jsonl")).collect();
+    for number in 0..12 {
+        let lines = [header("extra", 30 + number), said(1, &["a"]), finish(1, "stop")];
+        write(directory.path(), &format!("{number}.jsonl"), &lines);
+    }
+    let vcr = open(
+        directory.path(),
+        &format!("session:parent.jsonl?child=child.jsonl{children}"),
+    );
+    let nothing = vcr.assert_consumed().unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::Verdict);
+    let text = nothing.message();
+    assert!(
+        text.starts_with("15 scripted calls were never asked for\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("parent.jsonl (15 of 15 unused, 14 of 14 scripts never bound)"),
+        "{text}"
+    );
+    for number in 0..12 {
+        let line = format!("\n    {number}.jsonl, 0 of 1 call taken: no live session was bound to it");
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    ask(&vcr, "main", "goal x").await.unwrap();
+    let text = vcr.assert_consumed().unwrap_err().to_string();
+    assert!(
+        text.contains("\n    parent.jsonl, 1 of 2 calls taken: by the session `main`\n"),
+        "{text}"
+    );
+    // Asking changes nothing: the session goes on, and its end asks again.
+    ask(&vcr, "main", "goal x").await.unwrap();
+    assert_eq!(vcr.finish().await.unwrap_err().kind(), ErrorKind::Verdict);
+    let vcr = open(directory.path(), "session:parent.jsonl?child=child.jsonl");
+    agent(&vcr).await.unwrap();
+    vcr.assert_consumed().unwrap();
+    let vcr = open(directory.path(), "session:none.jsonl");
+    assert_eq!(
+        vcr.assert_consumed().unwrap_err().kind(),
+        ErrorKind::CassetteMissing
+    );
+}
+
+#[tokio::test]
+async fn a_session_that_is_disposed_of_asks_for_nothing_more() {
+    let directory = recorded();
+    let vcr = open(directory.path(), "session:parent.jsonl?child=child.jsonl");
+    ask(&vcr, "main", "goal x").await.unwrap();
+    let report = vcr.clone().dispose().await.unwrap();
+    assert_eq!((report.replayed, report.unused), (1, 2));
+    let late = ask(&vcr, "main", "x").await.unwrap_err().to_string();
+    assert!(
+        late.contains("was disposed of; dispose of it once the last call has been made"),
+        "{late}"
+    );
+    // A miss stays one.
+    let vcr = open(directory.path(), "session:parent.jsonl");
+    ask(&vcr, "main", "goal x").await.unwrap();
+    ask(&vcr, "kid", "x").await.unwrap_err();
+    assert_eq!(vcr.dispose().await.unwrap_err().kind(), ErrorKind::Miss);
+}
+
+#[vcr_test(
+    source = "session:parent.jsonl",
+    child_files = ["child.jsonl"],
+    fixture_dir = "tests/fixtures/scripts"
+)]
+async fn disposed_of_under_the_attribute(vcr: Vcr) -> vcr_runtime::Result<()> {
+    ask(&vcr, "main", "hello").await.unwrap();
+    assert_eq!(vcr.assert_consumed().unwrap_err().kind(), ErrorKind::Verdict);
+    vcr.dispose().await.map(drop)
 }
 
 #[tokio::test]
@@ -228,6 +320,47 @@ async fn a_hang_waits_for_its_caller_to_leave() {
     vcr.finish().await.unwrap();
 }
 
+/// A hang whose ready file is a directory, so that it cannot be made although its own directory is there.
+fn never_ready() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let taken = directory.path().join("taken");
+    std::fs::create_dir(&taken).unwrap();
+    let entries = json!([{"kind": "hang", "readyFile": taken}]);
+    std::fs::write(directory.path().join("o.json"), entries.to_string()).unwrap();
+    directory
+}
+
+/// The test fails by the ready file, whatever the program made of it.
+async fn fails_by_its_ready_file(vcr: Vcr) {
+    let error = vcr.finish().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(
+        error.message().starts_with("failed to make the ready file "),
+        "{error}"
+    );
+    assert!(
+        error.path().is_some_and(|path| path.ends_with("taken")),
+        "{error}"
+    );
+    assert!(!error.advice().is_empty());
+}
+
+#[tokio::test]
+async fn a_ready_file_that_cannot_be_made_fails_the_call_and_the_test() {
+    let directory = never_ready();
+    let request = || Request::new("m").user("x");
+    let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
+    let whole = vcr.client(went_live).completion(request()).await;
+    assert!(whole.unwrap_err().to_string().contains("the ready file"));
+    fails_by_its_ready_file(vcr).await;
+    let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
+    let mut stream = vcr.client(went_live).completion_stream(request()).await.unwrap();
+    assert_eq!(stream.next().await.unwrap().unwrap().chunk, "partial");
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("the ready file"), "{error}");
+    fails_by_its_ready_file(vcr).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_pace_is_kept_at_full_speed() {
     let directory = recorded();
@@ -250,7 +383,8 @@ async fn a_pace_is_kept_at_full_speed() {
 }
 
 #[vcr_test(
-    source = "session:parent.jsonl?child=child.jsonl",
+    source = "session:parent.jsonl",
+    child_files = ["child.jsonl"],
     fixture_dir = "tests/fixtures/scripts"
 )]
 async fn under_the_attribute(vcr: Vcr) -> Result<(), CallError> {
@@ -344,7 +478,11 @@ mod gateway {
         let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
         let refused = post(&vcr, "a", true).send().await.unwrap();
         assert_eq!(refused.status().as_u16(), 401);
-        assert!(refused.text().await.unwrap().contains("no key"));
+        // An error status has a body that clients read, also where they asked for a stream.
+        assert_eq!(refused.headers()["content-type"], "application/json");
+        let text = refused.text().await.unwrap();
+        let body: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(body["error"]["message"], "no key");
         let broken = post(&vcr, "a", true).send().await.unwrap();
         assert_eq!(broken.status().as_u16(), 200);
         let text = broken.text().await.unwrap();
@@ -360,6 +498,23 @@ mod gateway {
             "{text}"
         );
         vcr.finish().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_ready_file_that_cannot_be_made_is_told_and_fails_the_test() {
+        let directory = never_ready();
+        let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
+        let whole = post(&vcr, "a", false).send().await.unwrap();
+        assert_eq!(whole.status().as_u16(), 409);
+        let text = whole.text().await.unwrap();
+        assert!(text.contains("failed to make the ready file"), "{text}");
+        fails_by_its_ready_file(vcr).await;
+        let vcr = open(directory.path(), "session:none.jsonl?override=o.json");
+        let streamed = post(&vcr, "a", true).send().await.unwrap();
+        assert_eq!(streamed.status().as_u16(), 200);
+        // The head has left, so all that remains is to break off.
+        assert!(streamed.text().await.is_err());
+        fails_by_its_ready_file(vcr).await;
     }
 
     #[tokio::test]

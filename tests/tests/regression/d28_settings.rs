@@ -79,6 +79,49 @@ fn an_unknown_name_is_warned_about_with_the_nearest() {
     outcome.expect(true).says("VCR_MOED").says("VCR_MODE");
 }
 
+/// A list that answers the calls of `passes` without any cassette.
+fn list() -> String {
+    let said = ["answer to first", "answer to second"].map(|text| {
+        serde_json::json!({"kind": "chunks", "chunks": [
+            {"type": "text-delta", "index": 0, "text": text},
+            {"type": "finish", "reason": {"kind": "stop"}}]})
+    });
+    serde_json::json!(said).to_string()
+}
+
+#[test]
+fn variables_name_the_files_that_answer() {
+    let project = Project::shared();
+    let fixtures = tempfile::tempdir().unwrap();
+    let document = fixtures.path().join("o.json");
+    std::fs::write(&document, list()).unwrap();
+    let run = || project.direct("verdict", "passes").fixtures(fixtures.path());
+    for name in ["VCR_OVERRIDE_FILE", "DSH_SNAPSHOT_OVERRIDE"] {
+        for value in ["o.json", document.to_str().unwrap()] {
+            let outcome = run().env(name, value).outcome();
+            outcome
+                .expect(true)
+                .never_says("went live")
+                .never_says("not known");
+        }
+    }
+    // What a variable names need not be there.
+    let outcome = run().env("DSH_SNAPSHOT_OVERRIDE", "none.json").outcome();
+    outcome.expect(false).says("there is no cassette");
+    let outcome = run().env("DSH_SNAPSHOT_FILE", "parent.jsonl").outcome();
+    outcome
+        .expect(false)
+        .says("the session script")
+        .says("parent.jsonl cannot be read: there is no such file");
+    let both = run()
+        .env("DSH_SNAPSHOT_FILE", "a.jsonl")
+        .env("VCR_SOURCE", "session:b.jsonl");
+    both.outcome()
+        .expect(false)
+        .says("`VCR_SOURCE` holds `session:b.jsonl`, and `DSH_SNAPSHOT_FILE` holds `session:a.jsonl`, which contradict each other")
+        .never_says("asked:");
+}
+
 #[test]
 fn no_test_can_change_anothers_mode() {
     // The environment is taken before main: what a test sets later is not seen. The builder's session is opened after.

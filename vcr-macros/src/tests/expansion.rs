@@ -146,7 +146,7 @@ fn r#type() -> ExitCode {
 fn every_key() {
     expands(
         r#"
-        scenario = "s", invoker = "a::b", filename = "f.json", source = "frozen:a/b.jsonl?max_calls=2", fixture_dir = "../d", mode = replay, speed = 2.5,
+        scenario = "s", invoker = "a::b", filename = "f.json", source = "session:a/b.jsonl?pace_ms=2", override_file = "o.json", child_files = ["c.jsonl", "d/e.jsonl"], fixture_dir = "../d", mode = replay, speed = 2.5,
         tick = 1_0, chaos = "5 .. 10", trace = "s:1, 2", include_raw = false, matching = order,
         ignore = ["/a/0", "/b~1c"], allow_unused, private = true, flavor = "multi_thread", worker_threads = 4,
         crate = a::b,"#,
@@ -169,7 +169,9 @@ fn f() {
                 scenario: ::core::option::Option::Some("s"),
                 invoker: ::core::option::Option::Some("a::b"),
                 filename: ::core::option::Option::Some("f.json"),
-                source: ::core::option::Option::Some("frozen:a/b.jsonl?max_calls=2"),
+                source: ::core::option::Option::Some("session:a/b.jsonl?pace_ms=2"),
+                override_file: ::core::option::Option::Some("o.json"),
+                child_files: &["c.jsonl", "d/e.jsonl"],
                 fixture_dir: ::core::option::Option::Some("../d"),
                 mode: ::core::option::Option::Some("replay"),
                 speed: ::core::option::Option::Some("2.5x"),

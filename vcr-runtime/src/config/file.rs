@@ -8,6 +8,7 @@ use regex::Regex;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::catalogue::Catalogue;
 use super::layer::{self, Key, Layer};
 use super::nearest::hint;
 use super::providers::ProviderTable;
@@ -15,7 +16,7 @@ use super::{Environment, Mode, ServeSettings, Settings};
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "vcr.toml";
-const TABLES: [&str; 4] = ["providers", "redact", "serve", "upstreams"];
+const TABLES: [&str; 5] = ["catalogue", "providers", "redact", "serve", "upstreams"];
 
 /// `vcr.toml` beside Cargo.toml: what a project sets once.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub(crate) struct ProjectFile {
     pub(crate) upstreams: BTreeMap<String, String>,
     /// Providers of the project's own, by name.
     pub(crate) providers: BTreeMap<String, ProviderTable>,
+    /// What there is to find while nothing is live.
+    pub(crate) catalogue: Catalogue,
 }
 
 /// What a project adds to the built-in redaction, and what it takes back.
@@ -85,6 +88,7 @@ impl ProjectFile {
         };
         for (name, value) in document.get_ref() {
             match name.get_ref().as_ref() {
+                "catalogue" => file.catalogue = reader.catalogue(value)?,
                 "redact" => file.redact = reader.redact(value)?,
                 "providers" => file.providers = reader.providers(value)?,
                 "upstreams" => file.upstreams = reader.upstreams(value)?,

@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,8 @@ pub(crate) enum Key {
     Invoker,
     Filename,
     Source,
+    OverrideFile,
+    ChildFiles,
     Session,
     Ignore,
     AllowUnused,
@@ -56,7 +58,7 @@ struct Names {
 }
 
 /// The table of the documentation, row by row.
-const NAMES: [Names; 26] = [
+const NAMES: [Names; 28] = [
     row(Key::Mode, "VCR_MODE", &["vcr_mode", "vcr"], "mode", ""),
     row(Key::Speed, "VCR_SPEED", &["vcr_speed"], "speed", "speed"),
     row(Key::Chaos, "VCR_CHAOS", &["vcr_chaos"], "chaos", "chaos"),
@@ -87,7 +89,9 @@ const NAMES: [Names; 26] = [
     row(Key::Scenario, "", &["vcr_scenario"], "scenario", ""),
     row(Key::Invoker, "", &["vcr_invoker"], "invoker", ""),
     row(Key::Filename, "", &["vcr_filename"], "filename", ""),
-    row(Key::Source, "", &[], "source", ""),
+    row(Key::Source, "VCR_SOURCE", &[], "source", ""),
+    row(Key::OverrideFile, "VCR_OVERRIDE_FILE", &[], "override_file", ""),
+    row(Key::ChildFiles, "VCR_CHILD_FILES", &[], "child_files", ""),
     row(Key::Session, "", &["vcr_session"], "", ""),
     row(Key::Ignore, "", &[], "ignore", "ignore"),
     row(Key::AllowUnused, "", &[], "allow_unused", ""),
@@ -101,6 +105,13 @@ const NAMES: [Names; 26] = [
     row(Key::Idle, "VCR_IDLE", &[], "", "serve.idle"),
     row(Key::Grace, "VCR_GRACE", &[], "", "serve.grace"),
     row(Key::BodyLimit, "VCR_BODY_LIMIT", &[], "", "serve.body_limit"),
+];
+
+/// The variables by which the harness that writes session scripts names its files.
+const OF_SESSIONS: [(&str, Key); 3] = [
+    ("DSH_SNAPSHOT_FILE", Key::Source),
+    ("DSH_SNAPSHOT_OVERRIDE", Key::OverrideFile),
+    ("DSH_SNAPSHOT_CHILD_FILES", Key::ChildFiles),
 ];
 
 const fn row(
@@ -157,7 +168,7 @@ enum Origin {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) key: Key,
-    name: String,
+    pub(super) name: String,
     pub(super) text: String,
     /// A path as it is; its text may be a likeness of it.
     pub(super) path: Option<PathBuf>,
@@ -196,15 +207,36 @@ impl Layer {
         odd: &BTreeMap<String, OsString>,
     ) -> Self {
         let mut layer = Self::new(Origin::Environment);
-        for names in &NAMES {
-            if let Some(text) = variables.get(names.variable) {
-                layer.add(names.key, names.variable, text, 0);
-                if let (Some(path), Some(entry)) = (odd.get(names.variable), layer.entries.last_mut()) {
-                    entry.path = Some(PathBuf::from(path));
+        let named = NAMES.iter().map(|names| (names.variable, names.key));
+        for (name, key) in named.chain(OF_SESSIONS) {
+            let Some(text) = variables.get(name) else { continue };
+            let odd = odd.get(name);
+            match key {
+                Key::ChildFiles => {
+                    layer.add_paths(key, name, odd.map_or(text.as_ref(), OsString::as_os_str));
+                    continue;
                 }
+                // A path alone: what is of another kind has no such variable.
+                Key::Source if name != "VCR_SOURCE" && !text.trim().is_empty() => {
+                    layer.add(key, name, format!("session:{text}"), 0);
+                }
+                _ => layer.add(key, name, text, 0),
+            }
+            if let (Some(path), Some(entry)) = (odd, layer.entries.last_mut()) {
+                entry.path = Some(PathBuf::from(path));
             }
         }
         layer
+    }
+
+    /// An entry for each path of a list as the system writes it.
+    fn add_paths(&mut self, key: Key, name: &str, list: &OsStr) {
+        for path in std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()) {
+            self.add(key, name, path.to_string_lossy(), 0);
+            if let (None, Some(entry)) = (path.to_str(), self.entries.last_mut()) {
+                entry.path = Some(path);
+            }
+        }
     }
 
     /// The control members (`vcr`, `vcr_…`) of a call's metadata or of a gateway request's body.
@@ -246,9 +278,9 @@ impl Layer {
         Self::new(Origin::Builder)
     }
 
-    /// Sets a value, in its text form. [`Key::Ignore`] collects, the others replace.
+    /// Sets a value, in its text form. [`Key::Ignore`] and [`Key::ChildFiles`] collect, the others replace.
     pub(crate) fn set(&mut self, key: Key, value: impl fmt::Display) {
-        if key != Key::Ignore {
+        if !matches!(key, Key::Ignore | Key::ChildFiles) {
             self.entries.retain(|entry| entry.key != key);
         }
         let name = NAMES.iter().find(|names| names.key == key).map_or("", |names| {

@@ -1,7 +1,9 @@
 //! Settings: their words, where they may be written, and one precedence among those places.
 
+mod catalogue;
 mod environment;
 mod file;
+mod files;
 mod jitter;
 mod layer;
 mod nearest;
@@ -12,8 +14,10 @@ mod settings;
 mod source_name;
 mod values;
 
+pub use catalogue::{Catalogue, Modality, Model, Provider, Retry};
 pub(crate) use environment::Environment;
 pub(crate) use file::{ProjectFile, RedactRules};
+pub(crate) use files::OverrideFile;
 pub(crate) use jitter::Jitter;
 pub(crate) use layer::{Key, Layer};
 pub(crate) use nearest::hint;

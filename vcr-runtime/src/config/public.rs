@@ -43,6 +43,11 @@ pub struct Config {
     pub filename: Option<String>,
     /// What answers instead of the cassette; see [`VcrBuilder::source`](crate::VcrBuilder::source).
     pub source: Option<String>,
+    /// A document by which some calls are answered differently than recorded; see
+    /// [`VcrBuilder::override_file`](crate::VcrBuilder::override_file).
+    pub override_file: Option<String>,
+    /// The logs of the sessions that a session script's agent started.
+    pub child_files: Vec<String>,
     /// JSON pointers into the request that matching leaves out.
     pub ignore: Vec<String>,
     /// Whether recorded calls may stay unused.
@@ -74,6 +79,8 @@ impl Default for Config {
             invoker: None,
             filename: None,
             source: None,
+            override_file: None,
+            child_files: Vec::new(),
             ignore: Vec::new(),
             allow_unused: false,
             private: false,
@@ -120,6 +127,11 @@ setters! {
     with_filename(filename: impl Into<String>) = Some(filename.into());
     /// What answers instead of the cassette, such as `frozen:answers.jsonl`.
     with_source(source: impl Into<String>) = Some(source.into());
+    /// A document by which some calls are answered differently than recorded.
+    with_override_file(override_file: impl Into<String>) = Some(override_file.into());
+    /// The logs of the sessions that a session script's agent started.
+    with_child_files(child_files: impl IntoIterator<Item = impl Into<String>>) =
+        child_files.into_iter().map(Into::into).collect();
     /// Takes to replay instead of the latest: `trace` or `scenario:trace`.
     with_target_traces(target_traces: impl IntoIterator<Item = impl Into<String>>) =
         target_traces.into_iter().map(Into::into).collect();
@@ -207,11 +219,15 @@ impl Config {
         for path in &self.ignore {
             layer.set(Key::Ignore, path);
         }
+        for path in &self.child_files {
+            layer.set(Key::ChildFiles, path);
+        }
         for (key, text) in [
             (Key::Scenario, &self.scenario),
             (Key::Invoker, &self.invoker),
             (Key::Filename, &self.filename),
             (Key::Source, &self.source),
+            (Key::OverrideFile, &self.override_file),
         ] {
             if let Some(text) = text {
                 layer.set(key, text);
@@ -298,7 +314,9 @@ mod tests {
             .with_scenario("s")
             .with_invoker("i")
             .with_filename("f")
-            .with_source("frozen:a.jsonl")
+            .with_source("session:a.jsonl")
+            .with_override_file("o.json")
+            .with_child_files(["c.jsonl"])
             .with_target_traces(["a:b"])
             .with_ignore(["/x"])
             .with_allow_unused(true)

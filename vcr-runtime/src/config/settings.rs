@@ -2,7 +2,9 @@ use std::path::PathBuf;
 
 use super::layer::Entry;
 use super::values::{Parse, Refusal, micros, parse_optional, word};
-use super::{Chaos, Environment, IncludeRaw, Key, Layer, Matching, Mode, ProjectFile, SourceName, Speed};
+use super::{
+    Chaos, Environment, IncludeRaw, Key, Layer, Matching, Mode, OverrideFile, ProjectFile, SourceName, Speed,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The coalescing window in milliseconds where nothing else is said.
@@ -29,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) filename: Option<String>,
     /// What answers instead of the cassette.
     pub(crate) source: Option<SourceName>,
+    /// What some of the answers are replaced by.
+    pub(crate) override_file: Option<OverrideFile>,
     /// The live session that a call belongs to, where its source has scripts for several.
     pub(crate) session: Option<String>,
     pub(crate) allow_unused: bool,
@@ -65,6 +69,7 @@ impl Settings {
         default_mode: Mode,
     ) -> Result<Self> {
         let mut resolver = Resolver::new(layers, environment, project);
+        let (source, override_file) = resolver.files();
         let settings = Self {
             mode: resolver.value(Key::Mode).unwrap_or(default_mode),
             speed: resolver.value(Key::Speed).unwrap_or_default(),
@@ -83,7 +88,8 @@ impl Settings {
             scenario: resolver.text(Key::Scenario),
             invoker: resolver.text(Key::Invoker),
             filename: resolver.text(Key::Filename),
-            source: resolver.value(Key::Source),
+            source,
+            override_file,
             session: resolver.text(Key::Session),
             allow_unused: resolver.value(Key::AllowUnused).unwrap_or_default(),
             private: resolver.value(Key::Private).unwrap_or_default(),
@@ -178,12 +184,21 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn entries(&self, key: Key) -> impl Iterator<Item = (&'a Layer, &'a Entry)> + use<'a> {
+    pub(super) fn entries(&self, key: Key) -> impl Iterator<Item = (&'a Layer, &'a Entry)> + use<'a> {
         let layers = self.layers.clone();
         layers
             .into_iter()
             .flat_map(|layer| layer.entries.iter().map(move |entry| (layer, entry)))
             .filter(move |(_, entry)| entry.key == key)
+    }
+
+    /// Notes what is wrong with a value; `place` is the subject of the sentence.
+    pub(super) fn refuse(&mut self, place: String, problem: impl Into<String>, allowed: impl Into<String>) {
+        let refusal = Refusal {
+            problem: problem.into(),
+            allowed: allowed.into(),
+        };
+        self.problems.push((place, refusal));
     }
 
     /// The first value that any layer has. The others are read too, for their mistakes.
@@ -214,18 +229,19 @@ impl<'a> Resolver<'a> {
 
     /// The first entry that says something.
     fn named(&mut self, key: Key) -> Option<&'a Entry> {
+        self.placed(key).map(|(_, entry)| entry)
+    }
+
+    /// The same with the place where it stands.
+    pub(super) fn placed(&mut self, key: Key) -> Option<(&'a Layer, &'a Entry)> {
         let mut first = None;
         for (layer, entry) in self.entries(key) {
             if !entry.text.trim().is_empty() {
-                first.get_or_insert(entry);
+                first.get_or_insert((layer, entry));
             } else if layer.is_explicit() {
                 // An empty variable is an unset one; an empty name in code is a mistake.
-                let refusal = Refusal {
-                    problem: "is empty".to_owned(),
-                    allowed: "a name, or to leave it out".to_owned(),
-                };
-                self.problems
-                    .push((format!("{} holds ``, which", layer.place(entry)), refusal));
+                let place = format!("{} holds ``, which", layer.place(entry));
+                self.refuse(place, "is empty", "a name, or to leave it out");
             }
         }
         first

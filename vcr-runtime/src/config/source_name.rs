@@ -22,41 +22,29 @@ pub(crate) enum SourceName {
 pub(crate) struct SessionFiles {
     /// The log of the primary session.
     pub(crate) path: String,
-    /// Entries instead of those of the log.
-    pub(crate) override_file: Option<String>,
-    /// The logs of the sessions that the primary one started.
+    /// The logs of the sessions that the primary one started; a setting of their own.
     pub(crate) children: Vec<String>,
     /// How long each chunk is waited for.
     pub(crate) pace_ms: Option<u64>,
 }
 
 impl SessionFiles {
-    const OPTIONS: [&str; 3] = ["override", "child", "pace_ms"];
-
     /// One `name=value` behind the path.
     fn set(&mut self, option: &str) -> Result<(), String> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        if !Self::OPTIONS.contains(&name) {
-            return Err(format!("has no option `{name}`{}", hint(name, Self::OPTIONS)));
+        if name != "pace_ms" {
+            let hint = match name {
+                "child" => ", the logs of children are the setting `child_files`".to_owned(),
+                "override" => ", an override document is the setting `override_file`".to_owned(),
+                _ => hint(name, ["pace_ms"]),
+            };
+            return Err(format!("has no option `{name}`{hint}"));
         }
-        if name == "pace_ms" {
-            let number = value.parse().ok().filter(|pace| *pace <= MOST_PACE_MS);
-            let number = number.ok_or_else(|| {
-                format!("sets `pace_ms` to `{value}`, which is no whole number from 0 to {MOST_PACE_MS}")
-            })?;
-            self.pace_ms = Some(number);
-            return Ok(());
-        }
-        if value.is_empty() {
-            return Err(format!("names no file in `{name}`"));
-        }
-        match name {
-            "override" if self.override_file.is_some() => {
-                return Err("names two files in `override`".to_owned());
-            }
-            "override" => self.override_file = Some(value.to_owned()),
-            _ => self.children.push(value.to_owned()),
-        }
+        let number = value.parse().ok().filter(|pace| *pace <= MOST_PACE_MS);
+        let number = number.ok_or_else(|| {
+            format!("sets `pace_ms` to `{value}`, which is no whole number from 0 to {MOST_PACE_MS}")
+        })?;
+        self.pace_ms = Some(number);
         Ok(())
     }
 }
@@ -150,7 +138,7 @@ impl Parse for SourceName {
         let refuse = |problem: String| {
             Refusal {
             problem,
-            allowed: "`frozen:PATH` or `session:PATH` below the fixture directory, with options behind it such as `frozen:answers.jsonl?max_calls=40` or `session:parent.jsonl?child=child.jsonl`".to_owned(),
+            allowed: "`frozen:PATH` or `session:PATH` below the fixture directory, with options behind it such as `frozen:answers.jsonl?max_calls=40` or `session:parent.jsonl?pace_ms=20`".to_owned(),
         }
         };
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
@@ -218,15 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn a_session_has_children_and_an_override() {
+    fn a_session_has_a_pace() {
         let expected = SourceName::Session(SessionFiles {
             path: "a.jsonl".to_owned(),
-            override_file: Some("o.json".to_owned()),
-            children: vec!["b.jsonl".to_owned(), "c/d.jsonl".to_owned()],
+            children: Vec::new(),
             pace_ms: Some(5),
         });
-        let read = parse("session:a.jsonl?child=b.jsonl&override=o.json&child=c/d.jsonl&pace_ms=5");
-        assert_eq!(read.unwrap(), expected);
+        assert_eq!(parse("session:a.jsonl?pace_ms=5").unwrap(), expected);
     }
 
     #[test]
@@ -235,11 +221,17 @@ mod tests {
             ("session:", "names no file"),
             ("sesion:a", "is no source, did you mean `session`?"),
             (
-                "session:a?childs=b",
-                "has no option `childs`, did you mean `child`?",
+                "session:a?pace_m=1",
+                "has no option `pace_m`, did you mean `pace_ms`?",
             ),
-            ("session:a?child", "names no file in `child`"),
-            ("session:a?override=b&override=c", "names two files in `override`"),
+            (
+                "session:a?child=b",
+                "has no option `child`, the logs of children are the setting `child_files`",
+            ),
+            (
+                "session:a?override=b",
+                "has no option `override`, an override document is the setting `override_file`",
+            ),
             (
                 "session:a?pace_ms=-1",
                 "sets `pace_ms` to `-1`, which is no whole number from 0 to 3600000",

@@ -6,7 +6,7 @@ use crate::config::{Environment, Key, Layer, Mode, ProjectFile, Settings};
 use crate::error::Result;
 use crate::identity::Place;
 use crate::json::Object;
-use crate::scope;
+use crate::scope::{self, Home};
 use crate::session::{Opening, Session, writes};
 
 /// Where an in-process call goes.
@@ -15,7 +15,7 @@ pub(super) enum Access {
     /// No session, and none is wanted: outside tests the default mode is `live`.
     Live,
     /// A test's session.
-    Session(Arc<Session>),
+    Session(Home),
     /// A session for this one call, which its own metadata or the environment asked for.
     OneCall(OneCall),
 }
@@ -35,9 +35,9 @@ impl OneCall {
 }
 
 /// Finds the session of a call: the given one, the ambient one, or one of its own.
-pub(super) fn access(given: Option<&Arc<Session>>, control: &Object) -> Result<Access> {
-    if let Some(session) = given.cloned().or_else(scope::current) {
-        return Ok(Access::Session(session));
+pub(super) fn access(given: Option<&Home>, control: &Object) -> Result<Access> {
+    if let Some(home) = given.cloned().or_else(scope::current) {
+        return Ok(Access::Session(home));
     }
     if Session::any_opened() {
         // Some test in this process uses sessions, so a call outside of one is an escape and never goes live.

@@ -55,13 +55,42 @@ impl VcrBuilder {
 
     /// What answers instead of the cassette, in the fixture directory. `frozen:answers.jsonl` are answers by the hash of their
     /// requests, with ceilings to lower behind it, as in `frozen:answers.jsonl?max_calls=40`. `session:parent.jsonl` is the
-    /// log of a recorded agent session, an entry a call; behind it may stand the logs of its children (`child=FILE`, each), a
-    /// document that takes the place of entries (`override=FILE`) and the milliseconds before each chunk (`pace_ms=20`), as in
-    /// `session:parent.jsonl?child=child.jsonl&override=retry.json`. Calls say by `vcr_session` in their metadata (over HTTP by
+    /// log of a recorded agent session, an entry a call; behind it may stand the milliseconds before each chunk, as in
+    /// `session:parent.jsonl?pace_ms=20`. Calls say by `vcr_session` in their metadata (over HTTP by
     /// the header `x-vcr-session`) which agent makes them. Replay reads it, and `Mode::New` takes from it what matches; a recording
     /// still goes to the cassette.
     pub fn source(self, source: impl Into<String>) -> Self {
         self.with(Key::Source, source.into())
+    }
+
+    /// A document of the fixture directory by which some calls are answered differently than recorded, without a change to
+    /// the recording: the way to test retries, timeouts and cancellation. It works on cassettes and on session scripts.
+    ///
+    /// ```json
+    /// {"patches": [{"before": 0, "entry": {"kind": "throw", "message": "slow down", "code": "rate_limit", "status": 429}}]}
+    /// ```
+    ///
+    /// Calls are counted from 0. `before` answers once in front of a call, which is still to be asked for; `at` answers in its
+    /// place, or behind the last one where it is their number. A list of entries instead of the object replaces all calls. An entry is
+    ///
+    /// - `throw`: fails with `message` and `code`, with `status` and `retryAfterMs` where they are given; behind `frames` (so many
+    ///   recorded ones) or `chunks` within the answer, and so with `"accepted": true`;
+    /// - `cut`: breaks the connection off behind so many `frames`;
+    /// - `hang`: says a little, or `frames`, makes `readyFile`, and does not end until the caller leaves;
+    /// - `chunks`: another answer, in the vocabulary of session scripts.
+    ///
+    /// What of it was never applied fails the test at its end, as a recorded call that nobody asked for. Frozen answers have
+    /// failures of their own, so a document beside them is refused. A recording pays no heed to it.
+    pub fn override_file(self, file: impl Into<String>) -> Self {
+        self.with(Key::OverrideFile, file.into())
+    }
+
+    /// The logs of the sessions that the agent of a session script started, in the fixture directory.
+    pub fn child_files<P: Into<String>>(mut self, files: impl IntoIterator<Item = P>) -> Self {
+        for file in files {
+            self.layer.set(Key::ChildFiles, file.into());
+        }
+        self
     }
 
     /// The directory of the cassettes; relative to the package's.
@@ -188,9 +217,7 @@ fn open(layers: Vec<Layer>, default_mode: Mode, breaker: Option<Arc<dyn StreamBr
         start_paused: false,
         breaker,
     };
-    Ok(Vcr {
-        session: Arc::new(Session::open(opening)?),
-    })
+    Ok(Vcr::of(Arc::new(Session::open(opening)?)))
 }
 
 /// Runs `future` inside a session with cassettes in `directory`, and ends the session after it.

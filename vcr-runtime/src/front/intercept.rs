@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::json::{self, Json, Object, compact};
 use crate::model::{CanonicalRequest, RawBody};
 use crate::protocol::{self, Event, WireError};
+use crate::scope::Home;
 use crate::session::{CallRecorder, Ending, Evidence, Failure, Played, Session, Turn, Wired};
 
 /// Why an intercepted call has no answer.
@@ -85,7 +86,7 @@ where
 }
 
 pub(crate) async fn intercept_in<Q, T, E, F, Fut>(
-    session: Option<&Arc<Session>>,
+    home: Option<Home>,
     request: &Q,
     live: F,
 ) -> Result<T, InterceptError<E>>
@@ -97,14 +98,14 @@ where
     Fut: Future<Output = Result<T, E>>,
 {
     let none = Object::new();
-    let (session, own) = match access(session, &none)? {
+    let (Home { session, key }, own) = match access(home.as_ref(), &none)? {
         Access::Live => return live().await.map_err(InterceptError::Live),
-        Access::Session(session) => (session, None),
-        Access::OneCall(own) => (Arc::clone(&own.0), Some(own)),
+        Access::Session(home) => (home, None),
+        Access::OneCall(own) => (Home::of(Arc::clone(&own.0)), Some(own)),
     };
     let request =
         json::from_serialize(request).map_err(|error| session.fault(unserialisable("request", &error)))?;
-    let answer = match session.begin(canonical(request), None, &none)? {
+    let answer = match session.begin(canonical(request), None, &none, key.as_deref())? {
         Turn::Live => live().await.map_err(InterceptError::Live),
         Turn::Record(call) => {
             let answer = live().await;
@@ -208,6 +209,10 @@ fn said(body: &Json) -> Vec<Event> {
 async fn replay<T: DeserializeOwned, E>(session: &Session, played: Played) -> Result<T, InterceptError<E>> {
     let total = std::time::Duration::from_micros(played.call.metrics.map_or(0, |metrics| metrics.total_us));
     played.pace(1).until(0, total).await;
+    if let Some(hang) = &played.hang {
+        hang.begin().map_err(|error| session.fault(error))?;
+        std::future::pending::<()>().await;
+    }
     let call = &played.call;
     if let Some(boundary) = &call.boundary {
         return Err(InterceptError::Replayed(Failure::from_boundary(boundary)));

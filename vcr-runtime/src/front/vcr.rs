@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 use super::builder::VcrBuilder;
 use super::completion::{Client, Upstream};
 use super::intercept::{InterceptError, intercept_in};
-use crate::config::Mode;
+use crate::config::{Catalogue, Mode};
 use crate::error::Result;
-use crate::scope::{self, Scoped, ThreadGuard};
+use crate::scope::{self, Home, Scoped, ThreadGuard};
 use crate::session::{Report, Session, StreamBreaker};
 
 /// A handle of a session: one test's cassettes, and the ways in.
@@ -20,9 +20,22 @@ use crate::session::{Report, Session, StreamBreaker};
 #[derive(Clone)]
 pub struct Vcr {
     pub(crate) session: Arc<Session>,
+    /// The key of the agent's session whose calls this handle makes.
+    key: Option<Arc<str>>,
 }
 
 impl Vcr {
+    pub(crate) const fn of(session: Arc<Session>) -> Self {
+        Self { session, key: None }
+    }
+
+    fn home(&self) -> Home {
+        Home {
+            session: Arc::clone(&self.session),
+            key: self.key.clone(),
+        }
+    }
+
     /// Starts to describe a session without the attribute.
     pub fn builder() -> VcrBuilder {
         VcrBuilder::new()
@@ -33,7 +46,36 @@ impl Vcr {
     /// # Errors
     /// [`ErrorKind::NoSession`](crate::ErrorKind::NoSession), naming the cause.
     pub fn current() -> Result<Self> {
-        scope::required().map(|session| Self { session })
+        let Home { session, key } = scope::required()?;
+        Ok(Self { session, key })
+    }
+
+    /// The same test's handle for one of several agents, by the key of its session: whatever is called through its clients,
+    /// its base URLs and its scopes belongs to that agent. A session script answers each agent from
+    /// a log of its own.
+    ///
+    /// A key that is the recorded id of a script means that script. Any other key gets a script at its first call.
+    /// What a call says of itself (`vcr_session` in its metadata, the header `x-vcr-session`, `metadata.session_id` in
+    /// its body) counts more.
+    ///
+    /// ```
+    /// use vcr_runtime::{InCassette as _, Vcr};
+    ///
+    /// async fn child() { /* asks a model */ }
+    ///
+    /// async fn parent(vcr: &Vcr) {
+    ///     // A task of its own leaves the scope that it was started in, so the key goes along.
+    ///     let child = tokio::spawn(child().in_cassette(&vcr.session("child-1")));
+    ///     child.await.unwrap();
+    /// }
+    /// # let _ = parent;
+    /// ```
+    #[must_use]
+    pub fn session(&self, key: impl Into<String>) -> Self {
+        Self {
+            session: Arc::clone(&self.session),
+            key: Some(key.into().into()),
+        }
     }
 
     /// What the session does with calls that do not say otherwise.
@@ -51,7 +93,7 @@ impl Vcr {
     /// A client whose calls belong to this session wherever they are made.
     #[must_use]
     pub fn client(&self, upstream: impl Upstream) -> Client {
-        Client::in_session(upstream, Arc::clone(&self.session))
+        Client::at_home(upstream, self.home())
     }
 
     /// Records or replays any asynchronous call; see [`intercept`](crate::intercept).
@@ -66,7 +108,7 @@ impl Vcr {
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
-        intercept_in(Some(&self.session), request, live).await
+        intercept_in(Some(self.home()), request, live).await
     }
 
     /// Sets the policy that may cut answers while they are recorded.
@@ -76,13 +118,41 @@ impl Vcr {
 
     /// Runs a future inside the session, on whatever thread or runtime it is polled.
     pub fn scope<F: Future>(&self, future: F) -> Scoped<F> {
-        Scoped::new(Arc::clone(&self.session), future)
+        Scoped::new(self.home(), future)
     }
 
     /// Runs a closure inside the session, on a thread that the test's runtime did not start.
     pub fn sync_scope<T>(&self, run: impl FnOnce() -> T) -> T {
-        let _guard = ThreadGuard::enter(Arc::clone(&self.session));
+        let _guard = ThreadGuard::enter(self.home());
         run()
+    }
+
+    /// The providers and models of the project's catalogue, the tables `[catalogue.PROVIDER]` of `vcr.toml`: for a program
+    /// that looks for them by itself. Clients of the gateway get them from `GET /models` below their base URL, where a
+    /// session script or frozen answers are replayed.
+    #[must_use]
+    pub fn catalogue(&self) -> Catalogue {
+        self.session.project().catalogue.clone()
+    }
+
+    /// Whether everything that was recorded has been asked for by now. The end of a test asks the same by itself, unless
+    /// `allow_unused` keeps it from that; here it is asked in the midst, and the session goes on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Verdict`](crate::ErrorKind::Verdict) naming all that was not asked for at once: of a session script each
+    /// script that no agent came for, and how far each of the others was read. A file that cannot be read.
+    pub fn assert_consumed(&self) -> Result<()> {
+        self.session.assert_consumed()
+    }
+
+    /// Ends a session and does not ask for what was not called: its answers are gone, and further calls are refused. What
+    /// was recorded is saved. Also in a test under the attribute, before it ends.
+    ///
+    /// # Errors
+    /// The first miss, or a cassette that could not be saved.
+    pub async fn dispose(self) -> Result<Report> {
+        self.session.dispose();
+        self.end(true).await
     }
 
     /// Ends a session that was opened by [`Vcr::builder`]: saves what was recorded, and decides. Under the attribute this
@@ -154,7 +224,7 @@ mod gateway {
         /// [`ErrorKind::Proxy`] when a proxy variable would capture it, [`ErrorKind::PausedClock`] under
         /// `start_paused`, [`ErrorKind::Gateway`] when no port can be bound.
         pub fn base_url(&self, protocol: Protocol) -> Result<String> {
-            Ok(format!("http://{}/{}", self.gateway()?.addr(), protocol.prefix()))
+            Ok(format!("{}/{}", self.root(self.gateway()?), protocol.prefix()))
         }
 
         /// The base URL of the gateway for any other upstream, such as `https://openrouter.ai/api/v1`, or for one that
@@ -168,7 +238,16 @@ mod gateway {
             let own = project.providers.get(upstream).map(|provider| &provider.base_url);
             let named = own.or_else(|| project.upstreams.get(upstream));
             let number = gateway.add_upstream(named.map_or(upstream, String::as_str))?;
-            Ok(format!("http://{}/up/{number}", gateway.addr()))
+            Ok(format!("{}/up/{number}", self.root(gateway)))
+        }
+
+        /// Where the paths of this handle's calls begin.
+        fn root(&self, gateway: &Gateway) -> String {
+            let home = format!("http://{}", gateway.addr());
+            match &self.key {
+                Some(key) => format!("{home}/session/{}", gateway.add_key(key)),
+                None => home,
+            }
         }
 
         /// The session's gateway, if it was ever asked for.
@@ -221,6 +300,7 @@ impl fmt::Debug for Vcr {
         formatter
             .debug_struct("Vcr")
             .field("session", &self.session)
+            .field("key", &self.key)
             .finish()
     }
 }

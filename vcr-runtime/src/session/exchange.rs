@@ -3,10 +3,11 @@
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::error::Error;
+use super::ledger::Ledger;
+use crate::error::{Error, Result};
 use crate::model::HttpHead;
 use crate::protocol::HttpRequest;
 use crate::source::Hang;
@@ -71,10 +72,27 @@ pub(crate) struct Playback {
     /// After the body, break the connection instead of ending it.
     pub(crate) abort: bool,
     /// After the body nothing comes at all until the caller leaves; with a whole body, instead of it.
-    pub(crate) hang: Option<Hang>,
+    pub(crate) hang: Option<Hanging>,
     /// When the body ends, from the call's start: the silence behind the last piece was there live, too.
     pub(crate) end: Duration,
     pub(crate) pace: Pace,
+}
+
+/// An answer that does not end, and the memory of the session that it belongs to.
+#[derive(Clone, Debug)]
+pub(crate) struct Hanging {
+    pub(super) hang: Hang,
+    pub(super) ledger: Arc<Mutex<Ledger>>,
+}
+
+impl Hanging {
+    /// See [`Hang::begin`]. Whoever waits for the file would wait for ever, so a failure is the test's.
+    pub(crate) fn begin(&self) -> Result<()> {
+        self.hang.begin().map_err(|error| {
+            let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+            ledger.fault(error)
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -226,11 +244,13 @@ impl Pace {
 
 /// What an HTTP front needs of a session.
 pub(crate) trait Exchange: Send + Sync {
-    /// Decides about one request. `control` are the caller's `x-vcr-…` headers, names in lower case.
+    /// Decides about one request. `control` are the caller's `x-vcr-…` headers, names in lower case; `key` is that of the
+    /// agent whose base URL the caller has.
     fn begin<'a>(
         &'a self,
         upstream: &'a Upstream,
         request: HttpRequest<'a>,
         control: &'a [(String, String)],
+        key: Option<Arc<str>>,
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>>;
 }

@@ -22,6 +22,7 @@ impl Exchange for Weak<Session> {
         upstream: &'a Upstream,
         request: HttpRequest<'a>,
         control: &'a [(String, String)],
+        key: Option<Arc<str>>,
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
         let Some(session) = self.upgrade() else {
             return Box::pin(std::future::ready(HttpTurn::Refused(Error::new(
@@ -32,16 +33,27 @@ impl Exchange for Weak<Session> {
         };
         let control = control_headers(control.iter().map(|(name, value)| (&**name, &**value)));
         let settings = session.settings_of(&control);
+        if let Ok(settings) = &settings
+            && let Some(listing) = session.listing(upstream, &request, settings)
+        {
+            return Box::pin(std::future::ready(HttpTurn::Replay(listing)));
+        }
         let understood = session.understand(upstream, &request);
         if settings
             .as_ref()
             .map_or(true, |settings| session.is_ready(settings))
         {
-            return Box::pin(std::future::ready(session.answer(understood, settings)));
+            return Box::pin(std::future::ready(session.answer(
+                understood,
+                settings,
+                key.as_deref(),
+            )));
         }
         // A cassette may be big, and its disk slow: other tests' calls must not wait for it.
         Box::pin(async move {
-            let turn = tokio::task::spawn_blocking(move || session.answer(understood, settings)).await;
+            let turn =
+                tokio::task::spawn_blocking(move || session.answer(understood, settings, key.as_deref()))
+                    .await;
             turn.unwrap_or_else(|_| {
                 HttpTurn::Refused(Error::new(
                     ErrorKind::Gateway,
@@ -69,7 +81,7 @@ impl Session {
         http: &HttpRequest<'_>,
         settings: Result<Arc<Settings>>,
     ) -> HttpTurn {
-        self.answer(self.understand(upstream, http), settings)
+        self.answer(self.understand(upstream, http), settings, None)
     }
 
     fn understand(&self, upstream: &Upstream, http: &HttpRequest<'_>) -> Understood {
@@ -92,14 +104,14 @@ impl Session {
         }
     }
 
-    fn answer(&self, understood: Understood, settings: Result<Arc<Settings>>) -> HttpTurn {
+    fn answer(&self, understood: Understood, settings: Result<Arc<Settings>>, key: Option<&str>) -> HttpTurn {
         let Understood {
             wire,
             request,
             is_clean,
         } = understood;
         let question = Asked::of(&request, wire);
-        match self.begin_with(request, wire, settings, is_clean) {
+        match self.begin_with(request, wire, settings, key, is_clean) {
             Err(error) => HttpTurn::Refused(error),
             Ok(Turn::Live) => HttpTurn::Live,
             Ok(Turn::Record(call)) => HttpTurn::Record(Box::new(HttpRecorder::new(call, wire))),

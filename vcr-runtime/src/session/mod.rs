@@ -1,6 +1,7 @@
 //! One test's open source plus cursors: matching, recording, playing, the ledger and the verdict.
 
 mod breaker;
+mod closing;
 #[cfg_attr(
     not(feature = "gateway"),
     expect(dead_code, reason = "only HTTP fronts use the seam")
@@ -11,6 +12,7 @@ mod http;
 mod http_recorder;
 mod ledger;
 mod listener;
+mod models;
 mod names;
 mod play;
 mod raw;
@@ -20,6 +22,7 @@ mod rendered;
 #[expect(clippy::module_inception, reason = "the room is named after what it holds")]
 mod session;
 mod shelf;
+mod sources;
 mod stencil;
 mod surroundings;
 mod taking;
@@ -28,10 +31,11 @@ mod verdict;
 
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use exchange::{
-    End, Exchange, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream, Whole,
+    End, Exchange, Hanging, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream, Whole,
 };
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;
+pub(crate) use models::{document as model_document, list as model_list, wanted as wanted_models};
 pub(crate) use play::Played;
 pub(crate) use raw::Evidence;
 pub(crate) use recorder::{CallRecorder, Ending, Wired};

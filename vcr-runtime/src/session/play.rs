@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exchange::{Pace, Playback, PlaybackBody, Written};
+use super::exchange::{Hanging, Pace, Playback, PlaybackBody, Written};
 use super::failure::status_of;
 use super::rendered;
 use crate::config::{Chaos, Jitter, Settings, Speed};
@@ -11,7 +11,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Document, Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody, TRANSPORT};
 use crate::protocol::{Answer, Delivery, Wire, in_array, is_streamed, recorded_delivery};
-use crate::source::Manner;
 
 /// What a protocol puts around a payload, more or less.
 const AROUND: usize = 16;
@@ -22,7 +21,9 @@ pub(crate) struct Played {
     pub(crate) call: Arc<Call>,
     /// Its number in the take; chaos draws differ by call and not by the order of calls.
     pub(crate) index: usize,
-    pub(crate) manner: Manner,
+    /// Its times are waited for as they stand, whatever the speed.
+    pub(crate) timed: bool,
+    pub(crate) hang: Option<Hanging>,
     pub(crate) settings: Arc<Settings>,
     /// The first eight digits of the take's id, for answers that have no id of their own.
     pub(crate) take: Option<[u8; 8]>,
@@ -51,7 +52,7 @@ impl Asked {
 impl Played {
     /// The pace of the answer, counted from now. `steps` is how many chaos draws may be needed.
     pub(crate) fn pace(&self, steps: usize) -> Pace {
-        let factor = match self.manner.timed {
+        let factor = match self.timed {
             true => 1.0,
             false => self.settings.speed.time_factor(),
         };
@@ -71,7 +72,7 @@ impl Played {
     pub(crate) fn http(mut self, asked: &Asked) -> Playback {
         let call = &*self.call;
         let total = Duration::from_micros(call.metrics.map_or(0, |metrics| metrics.total_us));
-        if is_silent(call) {
+        if is_silent(call) && self.hang.is_none() {
             let unreachable = call
                 .boundary
                 .as_ref()
@@ -103,6 +104,8 @@ impl Played {
         let is_array = delivery.is_some_and(|delivery| delivery.is_array());
         let same_form = streamed == wants_stream && (!streamed || is_array == in_array(call));
         let body = match (&call.raw, delivery) {
+            // Before anything is said there is no head either.
+            _ if self.hang.is_some() && call.frames.is_empty() => PlaybackBody::Whole(total, Vec::new().into()),
             (Some(raw), _) if same_form || is_http_error(call) || delivery.is_none() => {
                 raw_body(call, &raw.body, delivery, total, streamed)
             }
@@ -127,7 +130,7 @@ impl Played {
         Playback {
             head,
             abort,
-            hang: self.manner.hang.clone(),
+            hang: self.hang.clone(),
             end: total,
             pace: self.pace(steps),
             body,
@@ -255,15 +258,23 @@ fn raw_body(
     }
 }
 
+/// Whether the answer is an error status with a body of its own, and no stream, whatever was asked for.
 fn is_http_error(call: &Call) -> bool {
-    call.http.as_ref().map_or_else(
-        || {
-            call.boundary
-                .as_ref()
-                .is_some_and(|boundary| boundary.kind == BoundaryKind::Http)
-        },
-        |head| head.status >= 400,
-    )
+    status(call) >= 400
+}
+
+/// The status of the answer; for calls without one, the plausible one.
+fn status(call: &Call) -> u16 {
+    if let Some(head) = &call.http {
+        return head.status;
+    }
+    match &call.boundary {
+        // Nothing came before the error: over HTTP that is an error status.
+        Some(boundary) if call.frames.is_empty() || boundary.kind == BoundaryKind::Http => {
+            status_of(boundary)
+        }
+        _ => 200,
+    }
 }
 
 /// Whether nothing at all came back: a transport failure before the head.
@@ -306,13 +317,7 @@ fn head(call: &mut Arc<Call>, delivery: Option<Delivery<'_>>, events: bool) -> H
         None => call.http.clone(),
     };
     let mut head = recorded.unwrap_or_else(|| HttpHead {
-        status: match &call.boundary {
-            // Nothing came before the error: over HTTP that is an error status.
-            Some(boundary) if call.frames.is_empty() || boundary.kind == BoundaryKind::Http => {
-                status_of(boundary)
-            }
-            _ => 200,
-        },
+        status: status(call),
         headers: Vec::new(),
     });
     let usual = match delivery {
@@ -368,7 +373,8 @@ mod tests {
             let played = Played {
                 call: Arc::new(call.clone()),
                 index: 0,
-                manner: Manner::default(),
+                timed: false,
+                hang: None,
                 settings: Arc::new(settings),
                 take: None,
             };

@@ -315,6 +315,7 @@ mod tests {
             matching: crate::config::Matching::Sequential,
             repeat: false,
             session: None,
+            scope: None,
         };
         let found = tape.find(&request, once, 0.0, &|_| Ok(()));
         let Ok(Found::Record(slot)) = found else {

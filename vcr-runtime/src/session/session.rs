@@ -1,22 +1,23 @@
 //! A session: one test's cassettes, settings and ledger. Every front asks it what to do with a call.
 
 use std::any::Any;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use once_cell::sync::OnceCell;
 
 use super::breaker::StreamBreaker;
+use super::exchange::Hanging;
 use super::ledger::Ledger;
-use super::names::{auto, pin, played};
+use super::names::{auto, played};
 use super::play::{Played, check_shape};
 use super::recorder::{CallRecorder, Keep};
 use super::shelf::Shelf;
 use super::surroundings::Surroundings;
 use super::tape::{Found, Label, Role, Tape};
 use crate::canon::IgnorePaths;
-use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings, SourceName};
+use crate::config::{Chaos, Environment, Jitter, Layer, Matching, Mode, ProjectFile, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::{Identity, Place, Registry};
 use crate::json::Object;
@@ -24,9 +25,7 @@ use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
 use crate::redact::Redactor;
-use crate::source::{
-    Answer, CassetteSource, Comparison, FrozenSource, How, NotTaken, Remedy, ScriptSource, Source, Where,
-};
+use crate::source::{Answer, Comparison, How, NotTaken, Remedy, Where};
 
 /// Everything that a session is opened with.
 pub(crate) struct Opening {
@@ -45,15 +44,17 @@ pub(crate) struct Session {
     layers: Vec<Layer>,
     default_mode: Mode,
     pub(crate) start_paused: bool,
-    around: Surroundings,
-    settings: Arc<Settings>,
+    pub(super) around: Surroundings,
+    pub(super) settings: Arc<Settings>,
     pub(crate) remedy: Remedy,
     breaker: Mutex<Option<Arc<dyn StreamBreaker>>>,
-    shelf: Shelf,
+    pub(super) shelf: Shelf,
     /// The tape of calls without settings of their own, found once: naming a file costs more than answering a call.
     own: OnceLock<Arc<Tape>>,
-    ledger: Mutex<Ledger>,
-    ended: AtomicBool,
+    ledger: Arc<Mutex<Ledger>>,
+    pub(super) ended: AtomicBool,
+    /// What nobody asked for is no fault any more.
+    pub(super) disposed: AtomicBool,
     /// What a front keeps for the session's life, such as a server. The session itself knows no front.
     pub(crate) front: OnceCell<Box<dyn Any + Send + Sync>>,
 }
@@ -114,7 +115,7 @@ impl Session {
         session.default_mode = opening.default_mode;
         session.start_paused = opening.start_paused;
         session.breaker = Mutex::new(opening.breaker);
-        session.ledger = Mutex::new(ledger);
+        session.ledger = Arc::new(Mutex::new(ledger));
         Ok(session)
     }
 
@@ -136,8 +137,9 @@ impl Session {
             breaker: Mutex::default(),
             shelf: Shelf::default(),
             own: OnceLock::new(),
-            ledger: Mutex::default(),
+            ledger: Arc::default(),
             ended: AtomicBool::new(false),
+            disposed: AtomicBool::new(false),
             front: OnceCell::new(),
         }
     }
@@ -188,14 +190,16 @@ impl Session {
     }
 
     /// Decides about one call. `wire` is the protocol in which the caller will read the answer; `control` holds the
-    /// call's own `vcr…` members. Every error is in the ledger already.
+    /// call's own `vcr…` members, and `key` is that of the agent that it belongs to by the way that it came. Every error is
+    /// in the ledger already.
     pub(crate) fn begin(
         &self,
         request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         control: &Object,
+        key: Option<&str>,
     ) -> Result<Turn> {
-        self.begin_with(request, wire, self.settings_of(control), false)
+        self.begin_with(request, wire, self.settings_of(control), key, false)
     }
 
     /// The same with the call's settings, where they could be read. `is_clean` says that it is a
@@ -205,6 +209,7 @@ impl Session {
         mut request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: Result<Arc<Settings>>,
+        key: Option<&str>,
         is_clean: bool,
     ) -> Result<Turn> {
         if self.ended.load(Ordering::Acquire) {
@@ -223,7 +228,7 @@ impl Session {
             true => redactor.clean_request(&mut request),
             false => redactor.request(&mut request),
         };
-        let turn = self.turn(&request, wire, &settings);
+        let turn = self.turn(&request, wire, &settings, key);
         let outcome = match &turn {
             Ok(Turn::Live) => Outcome::Live,
             Ok(Turn::Record(_)) => Outcome::Recorded,
@@ -246,6 +251,7 @@ impl Session {
         request: &CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: &Arc<Settings>,
+        key: Option<&str>,
     ) -> std::result::Result<Turn, (Error, Option<Reason>)> {
         let tape = self
             .tape(settings, Some(request))
@@ -260,9 +266,12 @@ impl Session {
             matching,
             repeat: settings.repeat,
             session: settings.session.as_deref(),
+            scope: key,
         };
         match tape.find(request, how, settings.speed.time_factor(), &servable) {
-            Ok(Found::Play(Answer { index, call, manner })) => {
+            Ok(Found::Play(Answer {
+                index, call, manner, ..
+            })) => {
                 self.ledger().served += 1;
                 let call = match wire {
                     Some(_) if call.is_of_another_protocol(&request.protocol) => {
@@ -273,7 +282,11 @@ impl Session {
                 Ok(Turn::Replay(Played {
                     call,
                     index,
-                    manner,
+                    timed: manner.timed,
+                    hang: manner.hang.map(|hang| Hanging {
+                        hang,
+                        ledger: Arc::clone(&self.ledger),
+                    }),
                     settings: Arc::clone(settings),
                     take: tape.id().as_bytes().first_chunk().copied(),
                 }))
@@ -315,11 +328,18 @@ impl Session {
     }
 
     fn late(&self) -> Error {
-        Error::new(
-            ErrorKind::Ended,
-            format!("a call came after its test `{}` had ended", self.test()),
-            "await the task that makes it before the test returns",
-        )
+        let test = self.test();
+        let (says, advice) = match self.is_disposed() {
+            true => (
+                format!("a call came after the session of `{test}` was disposed of"),
+                "dispose of it once the last call has been made",
+            ),
+            false => (
+                format!("a call came after its test `{test}` had ended"),
+                "await the task that makes it before the test returns",
+            ),
+        };
+        Error::new(ErrorKind::Ended, says, advice)
     }
 
     /// The session's settings, overridden by a call's own members.
@@ -340,12 +360,13 @@ impl Session {
             self.default_mode,
         )?;
         settings.chaos_seed = settings.chaos_seed.or(self.settings.chaos_seed);
-        // A call that names a cassette means that cassette.
+        // A call that names a cassette means that cassette, as it is: a document is for the test's own.
         if ["vcr_scenario", "vcr_filename"]
             .iter()
             .any(|name| control.get(name).is_some())
         {
             settings.source = None;
+            settings.override_file = None;
         }
         Ok(Arc::new(settings))
     }
@@ -357,7 +378,11 @@ impl Session {
     }
 
     /// The cassette of a call, opened at its first use.
-    fn tape(&self, settings: &Arc<Settings>, request: Option<&CanonicalRequest>) -> Result<Arc<Tape>> {
+    pub(super) fn tape(
+        &self,
+        settings: &Arc<Settings>,
+        request: Option<&CanonicalRequest>,
+    ) -> Result<Arc<Tape>> {
         let own = Arc::ptr_eq(settings, &self.settings);
         if let Some(tape) = self.own.get().filter(|_| own) {
             return Ok(Arc::clone(tape));
@@ -411,99 +436,16 @@ impl Session {
             Role::Replay | Role::New => self.source(settings, identity, path, role, &label, &comparison)?,
         };
         let mut notes = Vec::new();
+        if let (Role::Record, Some(file)) = (role, &settings.override_file) {
+            notes.push(format!(
+                "the override file {} is not applied to a recording",
+                file.path
+            ));
+        }
         let tape = Tape::open(path.to_owned(), role, source, label, comparison, &mut notes)?;
         let mut ledger = self.ledger();
         notes.into_iter().for_each(|note| ledger.note(note));
         Ok(tape)
-    }
-
-    /// What is played; `None` where the cassette does not exist yet and need not.
-    fn source(
-        &self,
-        settings: &Settings,
-        identity: &Identity,
-        path: &Path,
-        role: Role,
-        label: &Label,
-        comparison: &Comparison,
-    ) -> Result<Option<Box<dyn Source>>> {
-        let (directory, providers) = (&identity.directory, || self.around.providers.clone());
-        match &settings.source {
-            Some(SourceName::Frozen { path, ceilings }) => {
-                let source = FrozenSource::open(directory, path, *ceilings, providers(), comparison)?;
-                return Ok(Some(Box::new(source)));
-            }
-            Some(SourceName::Session(files)) => {
-                let source = ScriptSource::open(directory, files, providers())?;
-                return Ok(Some(Box::new(source)));
-            }
-            None => {}
-        }
-        if role == Role::New && !path.exists() {
-            return Ok(None);
-        }
-        let pin = pin(settings, &label.scenario, path)?;
-        let source = CassetteSource::open(path, pin.as_deref(), &label.remedy, comparison)?;
-        Ok(Some(Box::new(source)))
-    }
-
-    /// The session's own cassette; `None` when each call has an automatic one.
-    pub(crate) fn cassette_path(&self) -> Option<PathBuf> {
-        let identity = Identity::resolve(&self.place, &self.settings, self.around.environment).ok()?;
-        if identity.scenario.is_none() && identity.filename.is_none() {
-            return None;
-        }
-        identity.path("").ok()
-    }
-
-    /// The file that answers instead of the cassette.
-    fn source_path(&self) -> Option<PathBuf> {
-        let identity = Identity::resolve(&self.place, &self.settings, self.around.environment).ok()?;
-        played(&self.settings, &identity)
-    }
-
-    /// Every cassette that was opened, and the session's own one if it exists though no call opened it. None is opened and
-    /// no call is answered from here on.
-    pub(crate) fn close(&self) -> Vec<Arc<Tape>> {
-        let mode = self.settings.effective_mode();
-        let own = match (self.source_path(), mode) {
-            (Some(path), Mode::Replay) => Some(path),
-            (Some(path), Mode::Auto) if path.exists() => Some(path),
-            (_, Mode::Replay | Mode::Auto | Mode::New) => self.cassette_path().filter(|path| path.exists()),
-            _ => None,
-        };
-        let unopened = own.filter(|path| !self.shelf.has(path));
-        if unopened.is_some() {
-            // The test no longer makes these calls: what was recorded is left over.
-            if let Err(error) = self.tape(&self.settings, None) {
-                self.fault(error);
-            }
-        }
-        self.shelf.close()
-    }
-
-    /// A recording test that made no call still has a cassette, so that its replay knows that there is nothing to ask. One
-    /// whose calls have all moved to other cassettes empties the one that it had, for the same reason.
-    pub(crate) fn open_own_for_recording(&self) -> Result<()> {
-        if self.settings.effective_mode() != Mode::Record {
-            return Ok(());
-        }
-        let none = self.shelf.is_empty();
-        let own = self.cassette_path();
-        if own.is_some_and(|path| none || (path.exists() && !self.shelf.has(&path))) {
-            self.tape(&self.settings, None)?;
-        }
-        Ok(())
-    }
-
-    /// Whether any call opened a cassette.
-    pub(crate) fn is_used(&self) -> bool {
-        !self.shelf.is_empty()
-    }
-
-    /// No call is accepted from here on. False when it had ended before.
-    pub(crate) fn end(&self) -> bool {
-        !self.ended.swap(true, Ordering::AcqRel)
     }
 }
 

@@ -81,13 +81,18 @@ impl Shelf {
         let mut content = self.content();
         content.closed = true;
         content.places.retain(|_, place| place.get().is_some());
-        let mut tapes: Vec<Arc<Tape>> = content
-            .places
-            .values()
-            .filter_map(|place| place.get().cloned())
-            .collect();
         drop(content);
+        let tapes = self.open();
         tapes.iter().for_each(|tape| tape.close());
+        tapes
+    }
+
+    /// What is open, by path.
+    pub(super) fn open(&self) -> Vec<Arc<Tape>> {
+        let content = self.content();
+        let open = content.places.values().filter_map(|place| place.get().cloned());
+        let mut tapes: Vec<Arc<Tape>> = open.collect();
+        drop(content);
         tapes.sort_by(|a, b| a.path.cmp(&b.path));
         tapes
     }

@@ -10,7 +10,7 @@ use crate::cassette::{self, Head, Journal, Saved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Call, CanonicalRequest, Take};
 use crate::redact::Redactor;
-use crate::source::{Answer, Ask, Comparison, How, NotTaken, Remedy, Source, Where, count};
+use crate::source::{Answer, Ask, Comparison, How, NotTaken, Recorded, Remedy, Source, Where, count};
 
 /// What a tape is for. `auto` is decided when the tape is opened, so it is none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -154,8 +154,13 @@ impl Tape {
         };
         Ok(match (taken, recording) {
             (Some(answer), recording) => {
-                if let Some(recording) = recording {
-                    recording.copy(&answer.call, factor, &self.redactor);
+                let recorded = match &answer.recorded {
+                    Recorded::Itself => Some(&answer.call),
+                    Recorded::Other(call) => Some(call),
+                    Recorded::Nothing => None,
+                };
+                if let (Some(recording), Some(call)) = (recording, recorded) {
+                    recording.copy(call, factor, &self.redactor);
                 }
                 Found::Play(answer)
             }

@@ -39,6 +39,7 @@ const fn once(matching: Matching) -> How<'static> {
         matching,
         repeat: false,
         session: None,
+        scope: None,
     }
 }
 

@@ -1,17 +1,14 @@
 //! What teardown decides: design section 11.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::session::Session;
 use super::tape::{Kept, Role, Tape};
 use crate::config::{Matching, Mode};
 use crate::error::{Error, ErrorKind};
 use crate::observe;
-use crate::source::count;
-
-/// Recorded calls listed in a report at most; the rest is counted.
-const LISTED: usize = 8;
+use crate::source::{Leftovers, count};
 
 /// What a session did, once it has ended well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,7 +79,10 @@ impl Session {
         look: impl FnOnce(&[std::sync::Arc<Tape>]),
     ) -> Verdict {
         let mut failure = None;
-        if passed && let Err(error) = self.open_own_for_recording() {
+        if passed
+            && !self.is_disposed()
+            && let Err(error) = self.open_own_for_recording()
+        {
             failure = Some(error);
         }
         let tapes = self.close();
@@ -91,9 +91,11 @@ impl Session {
         let mut report = Report::default();
         let mut lines = Vec::new();
         self.note_unfinished(&tapes, aborted);
-        let leftovers = self.leftovers(&tapes, &mut report);
+        let unapplied = self.unapplied(&tapes).filter(|_| !self.is_disposed());
+        let leftovers = [self.leftovers(&tapes, &mut report), unapplied];
+        let leftovers: Vec<Error> = leftovers.into_iter().flatten().collect();
         // Whatever makes the test fail sends what it recorded to the side file.
-        let good = passed && leftovers.is_none() && self.ledger().fault.is_none();
+        let good = passed && leftovers.is_empty() && self.ledger().fault.is_none();
         let mut notes = Vec::new();
         for tape in &tapes {
             match tape.keep(good, self.settings().keep_transient, &mut notes) {
@@ -121,9 +123,9 @@ impl Session {
         let first = ledger.fault.clone();
         let misses = ledger.misses;
         drop(ledger);
-        let failure = match (first, leftovers) {
-            (Some(fault), left) => Some(with_rest(fault, misses, left)),
-            (None, left) => failure.or(left),
+        let failure = match first {
+            Some(fault) => Some(with_rest(fault, misses, &leftovers)),
+            None => failure.or_else(|| together(leftovers)),
         };
         let line = (!lines.is_empty()).then(|| lines.join("\n"));
         Verdict {
@@ -156,8 +158,27 @@ impl Session {
         }
     }
 
-    /// The error about recorded calls that nobody asked for.
+    /// Whether everything that was opened has been asked for so far, the session's own file included.
+    ///
+    /// # Errors
+    /// `Verdict`, with all that was not; whatever kept the session's own file from being opened.
+    pub(crate) fn assert_consumed(&self) -> crate::error::Result<()> {
+        self.unasked(&self.opened()?)
+            .map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// The error about recorded calls that nobody asked for, unless they may be left.
     fn leftovers(&self, tapes: &[std::sync::Arc<Tape>], report: &mut Report) -> Option<Error> {
+        let (unused, error) = self.unasked(tapes)?;
+        if self.settings().allow_unused || self.is_disposed() {
+            report.unused = unused;
+            return None;
+        }
+        Some(error)
+    }
+
+    /// How many recorded calls nobody asked for, where there are any, and the error about them.
+    fn unasked(&self, tapes: &[std::sync::Arc<Tape>]) -> Option<(usize, Error)> {
         let mut text = String::new();
         let mut all = 0;
         let mut first = None;
@@ -167,35 +188,16 @@ impl Session {
             else {
                 continue;
             };
-            let left = leftovers.left;
+            let left = &leftovers.left;
             if left.is_empty() || tape.has_recorded() {
                 continue;
             }
             let unused: usize = left.iter().map(|left| left.answers).sum();
             all += unused;
             first.get_or_insert_with(|| (source.clone(), leftovers.unit, leftovers.remedy));
-            text.push_str(&format!(
-                "\n  {:<9} {} ({} of {} unused)",
-                leftovers.noun,
-                source.display(),
-                unused,
-                leftovers.all
-            ));
-            for answer in left.iter().take(LISTED) {
-                text.push_str(&format!("\n    {}", answer.name));
-                if !self.settings().private {
-                    text.push_str(&format!(": {}", answer.about));
-                }
-            }
-            if left.len() > LISTED {
-                text.push_str(&format!("\n    and {} more", left.len() - LISTED));
-            }
+            self.list(&source, &leftovers, &mut text);
         }
         let (path, unit, remedy) = first?;
-        if self.settings().allow_unused {
-            report.unused = all;
-            return None;
-        }
         let alive = self.ledger().alive;
         if alive > 0 {
             let tasks = count(alive, "task");
@@ -222,22 +224,91 @@ impl Session {
             ),
             format!("{remedy}; if a task was to make the call, was it dropped before it ran?"),
         );
-        Some(error.at(&path))
+        Some((all, error.at(&path)))
+    }
+
+    /// The error about what of an override document was never applied: then the test did not test what it says.
+    fn unapplied(&self, tapes: &[std::sync::Arc<Tape>]) -> Option<Error> {
+        let mut text = String::new();
+        let (mut all, mut first) = (0, None);
+        for tape in tapes.iter().filter(|tape| !tape.has_recorded()) {
+            let unapplied = tape.with_source(|source| {
+                let (path, leftovers) = source.unapplied()?;
+                Some((path.to_owned(), leftovers))
+            });
+            let Some((path, leftovers)) = unapplied.flatten() else {
+                continue;
+            };
+            all += leftovers.left.len();
+            self.list(&path, &leftovers, &mut text);
+            first.get_or_insert(path);
+        }
+        let verb = if all == 1 { "was" } else { "were" };
+        let error = Error::new(
+            ErrorKind::Verdict,
+            format!(
+                "{} {verb} never applied\n  test      {}{text}",
+                count(all, "override"),
+                self.test()
+            ),
+            "if the program is right not to come there, take it out of the document",
+        );
+        Some(error.at(&first?))
+    }
+
+    /// One file of a report with what is left of it.
+    fn list(&self, path: &Path, leftovers: &Leftovers, text: &mut String) {
+        let Leftovers {
+            noun,
+            all,
+            besides,
+            left,
+            listed,
+            ..
+        } = leftovers;
+        let unused: usize = left.iter().map(|left| left.answers).sum();
+        let besides = besides
+            .as_ref()
+            .map_or_else(String::new, |more| format!(", {more}"));
+        text.push_str(&format!(
+            "\n  {noun:<9} {} ({unused} of {all} unused{besides})",
+            path.display()
+        ));
+        for answer in left.iter().take(*listed) {
+            text.push_str(&format!("\n    {}", answer.name));
+            if !self.settings().private {
+                text.push_str(&format!(": {}", answer.about));
+            }
+        }
+        if left.len() > *listed {
+            text.push_str(&format!("\n    and {} more", left.len() - listed));
+        }
     }
 }
 
+/// What was left over, and with it what of an override document was never applied.
+fn together(leftovers: Vec<Error>) -> Option<Error> {
+    leftovers.into_iter().reduce(|first, more| {
+        let message = more.message();
+        let listed = message.lines().filter(|line| !line.starts_with("  test "));
+        let mut text = String::new();
+        for (index, line) in listed.enumerate() {
+            text.push_str(if index == 0 { "\n  besides   " } else { "\n" });
+            text.push_str(line);
+        }
+        first.and(&text)
+    })
+}
+
 /// The first fault, with what else went wrong in short.
-fn with_rest(fault: Error, misses: usize, leftovers: Option<Error>) -> Error {
+fn with_rest(fault: Error, misses: usize, leftovers: &[Error]) -> Error {
     let mut more = Vec::new();
     let others = misses - usize::from(fault.kind() == ErrorKind::Miss);
     if others > 0 {
         more.push(format!("{} more had no answer", count(others, "call")));
     }
-    if let Some(left) = leftovers
-        && let Some(first) = left.message().lines().next()
-    {
-        more.push(first.to_owned());
-    }
+    let firsts = leftovers.iter().filter_map(|left| left.message().lines().next());
+    more.extend(firsts.map(str::to_owned));
     if more.is_empty() {
         return fault;
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::miss::{self, describe};
-use super::{Answer, Ask, Left, Leftovers, Manner, NotTaken, Remedy, Source, Where};
+use super::{Answer, Ask, LISTED, Left, Leftovers, Manner, NotTaken, Recorded, Remedy, Source, Where};
 use crate::canon::IgnorePaths;
 use crate::cassette::{Cassette, Chosen, Journal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::CanonicalRequest;
+use crate::model::{Call, CanonicalRequest};
 use crate::protocol::Providers;
 use crate::redact::Redactor;
 
@@ -57,6 +57,28 @@ impl CassetteSource {
     }
 }
 
+impl CassetteSource {
+    /// Takes the call that answers a request; `servable` looks at it and its number first.
+    pub(super) fn take_where(
+        &mut self,
+        ask: &Ask<'_>,
+        servable: impl Fn(usize, &Call) -> Result<()>,
+    ) -> Result<Answer, NotTaken> {
+        let (index, call) = self.cursor.take(ask.request, ask.how, servable)?;
+        Ok(Answer {
+            index,
+            call,
+            manner: Manner::default(),
+            recorded: Recorded::Itself,
+        })
+    }
+
+    /// How many frames each call has.
+    pub(super) fn frames(&self) -> Vec<usize> {
+        self.cursor.frames()
+    }
+}
+
 impl Source for CassetteSource {
     fn path(&self) -> &Path {
         &self.path
@@ -67,12 +89,7 @@ impl Source for CassetteSource {
     }
 
     fn take(&mut self, ask: &Ask<'_>) -> Result<Answer, NotTaken> {
-        let (index, call) = self.cursor.take(ask.request, ask.how, ask.servable)?;
-        Ok(Answer {
-            index,
-            call,
-            manner: Manner::default(),
-        })
+        self.take_where(ask, |_, call| (ask.servable)(call))
     }
 
     fn explain(&self, live: &CanonicalRequest, why: NotTaken, place: Where<'_>) -> Error {
@@ -90,7 +107,9 @@ impl Source for CassetteSource {
             unit: "recorded call",
             remedy: None,
             all: self.cursor.len(),
+            besides: None,
             left: left.collect(),
+            listed: LISTED,
         }
     }
 }

@@ -101,6 +101,14 @@ impl Cursor {
         self.calls.len()
     }
 
+    /// How many frames each call has that has not been taken.
+    pub(crate) fn frames(&self) -> Vec<usize> {
+        let calls = self.calls.iter();
+        calls
+            .map(|call| call.as_ref().map_or(0, |call| call.frames.len()))
+            .collect()
+    }
+
     /// The request of a call as it is compared and may be shown.
     pub(crate) fn key(&self, index: usize) -> Cow<'_, RecordedRequest> {
         let key = &*self.keys[index];
@@ -122,12 +130,13 @@ impl Cursor {
         &self.taken
     }
 
-    /// Takes the call that answers `live`. `servable` looks at it first; what it refuses is not consumed.
+    /// Takes the call that answers `live`. `servable` looks at it, and at its number, first; what it refuses
+    /// is not consumed.
     pub(crate) fn take(
         &mut self,
         live: &CanonicalRequest,
         how: How<'_>,
-        servable: impl Fn(&Call) -> Result<(), Error>,
+        servable: impl Fn(usize, &Call) -> Result<(), Error>,
     ) -> Result<(usize, Arc<Call>), NotTaken> {
         let How { matching, repeat, .. } = how;
         let request = self.served + 1;
@@ -149,7 +158,7 @@ impl Cursor {
             // It was taken by a request that did not want it repeated.
             return Err(self.why_not(live));
         };
-        if let Err(refusal) = servable(&call) {
+        if let Err(refusal) = servable(found, &call) {
             self.calls[found] = Some(call);
             return Err(NotTaken::Refused(refusal));
         }

@@ -38,6 +38,7 @@ fn once(matching: Matching) -> How<'static> {
         matching,
         repeat: false,
         session: None,
+        scope: None,
     }
 }
 
@@ -54,8 +55,11 @@ fn where_calls_may_repeat_the_last_equal_one_answers_again() {
                 matching,
                 repeat,
                 session: None,
+                scope: None,
             };
-            cursor.take(&live(text), how, |_| Ok(())).map(|(index, _)| index)
+            cursor
+                .take(&live(text), how, |_, _| Ok(()))
+                .map(|(index, _)| index)
         };
         assert_eq!(again("a", true).unwrap(), 0);
         assert_eq!(again("b", true).unwrap(), 1);
@@ -86,11 +90,12 @@ fn a_call_written_by_hand_and_the_last_of_an_order_may_repeat_too() {
         matching,
         repeat: true,
         session: None,
+        scope: None,
     };
     for _ in 0..2 {
         assert_eq!(
             cursor
-                .take(&live("a"), how(Matching::Keyed), |_| Ok(()))
+                .take(&live("a"), how(Matching::Keyed), |_, _| Ok(()))
                 .unwrap()
                 .0,
             0
@@ -99,7 +104,7 @@ fn a_call_written_by_hand_and_the_last_of_an_order_may_repeat_too() {
     for _ in 0..2 {
         assert_eq!(
             cursor
-                .take(&live("x"), how(Matching::Order), |_| Ok(()))
+                .take(&live("x"), how(Matching::Order), |_, _| Ok(()))
                 .unwrap()
                 .0,
             1
@@ -109,14 +114,14 @@ fn a_call_written_by_hand_and_the_last_of_an_order_may_repeat_too() {
     let mut spent = super::tests::cursor(vec![call("a", None)]);
     take(&mut spent, "a", Matching::Keyed).unwrap();
     assert!(matches!(
-        spent.take(&live("a"), how(Matching::Keyed), |_| Ok(())),
+        spent.take(&live("a"), how(Matching::Keyed), |_, _| Ok(())),
         Err(NotTaken::Exhausted { .. })
     ));
 }
 
 fn take(cursor: &mut Cursor, text: &str, matching: Matching) -> Result<usize, NotTaken> {
     cursor
-        .take(&live(text), once(matching), |_| Ok(()))
+        .take(&live(text), once(matching), |_, _| Ok(()))
         .map(|(index, _)| index)
 }
 
@@ -210,7 +215,7 @@ fn without_times_the_file_order_is_strict() {
 #[test]
 fn order_looks_at_no_body_and_a_refused_call_stays() {
     let mut cursor = cursor(vec![call("a", None), call("b", None)]);
-    let refuse = |_: &Call| Err(Error::new(crate::ErrorKind::Miss, "no", ""));
+    let refuse = |_: usize, _: &Call| Err(Error::new(crate::ErrorKind::Miss, "no", ""));
     assert!(matches!(
         cursor.take(&live("x"), once(Matching::Order), refuse),
         Err(NotTaken::Refused(_))
@@ -234,13 +239,13 @@ fn hand_written_calls_are_compared_on_what_they_have() {
     let mut request = live("a");
     request.parameters.push("temperature", 1_u64);
     assert!(matches!(
-        cursor.take(&request, once(Matching::Sequential), |_| Ok(())),
+        cursor.take(&request, once(Matching::Sequential), |_, _| Ok(())),
         Err(NotTaken::Unknown)
     ));
     request.parameters = parse("{\"tools\":[1]}").unwrap().as_object().cloned().unwrap();
     assert!(
         cursor
-            .take(&request, once(Matching::Sequential), |_| Ok(()))
+            .take(&request, once(Matching::Sequential), |_, _| Ok(()))
             .is_ok()
     );
 }
@@ -266,7 +271,7 @@ fn rules_that_came_later_apply_to_old_recordings() {
         let mut served = Vec::new();
         for _ in 0..3 {
             let (index, call) = cursor
-                .take(&live(CLEAN), once(matching), |call| {
+                .take(&live(CLEAN), once(matching), |_, call| {
                     let shown = call.request.messages.as_ref().unwrap();
                     assert_eq!(shown, &[Json::from(CLEAN)]);
                     Ok(())

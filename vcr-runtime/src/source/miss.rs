@@ -26,7 +26,7 @@ pub(super) fn report(
             NotTaken::Over | NotTaken::Exhausted { .. } => {
                 "every recorded call that answers a request was used in"
             }
-            NotTaken::Unknown | NotTaken::Late | NotTaken::Refused(_) => {
+            NotTaken::Unknown | NotTaken::Late | NotTaken::Refused(_) | NotTaken::Unclear { .. } => {
                 "no recorded call answers a request of"
             }
         };
@@ -81,7 +81,8 @@ fn screen(
     );
     line("request", &describe_live(live));
     let headline = match not_taken {
-        NotTaken::Unknown => {
+        // Cassettes know no live sessions.
+        NotTaken::Unknown | NotTaken::Unclear { .. } => {
             nearest(source, live, &mut line);
             "no recorded call answers this request".to_owned()
         }

@@ -20,5 +20,7 @@ pub use frozen::{FrozenSnapshot, freeze, frozen_request_hash, probe_frozen, thaw
 pub(crate) use miss::count;
 pub(crate) use project::Project;
 pub(crate) use remedy::Remedy;
-pub(crate) use script::ScriptSource;
-pub(crate) use source::{Answer, Ask, Hang, How, Left, Leftovers, Manner, NotTaken, Source, Where};
+pub(crate) use script::{OverriddenSource, ScriptSource};
+pub(crate) use source::{
+    Answer, Ask, Hang, How, LISTED, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where,
+};

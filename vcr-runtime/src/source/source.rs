@@ -34,6 +34,11 @@ pub(crate) trait Source: Send + fmt::Debug {
 
     /// The answers that nobody asked for.
     fn leftovers(&self) -> Leftovers;
+
+    /// What of an override document was never applied, with the document; `None` where all of it was.
+    fn unapplied(&self) -> Option<(&Path, Leftovers)> {
+        None
+    }
 }
 
 /// A request to a source.
@@ -52,8 +57,10 @@ pub(crate) struct How<'a> {
     pub(crate) matching: Matching,
     /// Whether the last of equal answers is given again when all have been used.
     pub(crate) repeat: bool,
-    /// The key of the live session that asks, where the call has one.
+    /// The key of the live session that asks, where the call itself says it.
     pub(crate) session: Option<&'a str>,
+    /// The same by the handle, the scope or the address that the call came through; what the call says counts more.
+    pub(crate) scope: Option<&'a str>,
 }
 
 /// What a source hands out.
@@ -64,6 +71,18 @@ pub(crate) struct Answer {
     /// What is said, when, and how it ends.
     pub(crate) call: Arc<Call>,
     pub(crate) manner: Manner,
+    pub(crate) recorded: Recorded,
+}
+
+/// What a new take keeps of an answer that was played.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Recorded {
+    #[default]
+    Itself,
+    /// What it was played instead of.
+    Other(Arc<Call>),
+    /// It was never recorded.
+    Nothing,
 }
 
 /// How an answer is delivered, as far as that is its own and no setting's.
@@ -113,13 +132,15 @@ pub(crate) enum NotTaken {
     Late,
     /// The answer in turn cannot serve this request; it was not taken.
     Refused(Error),
+    /// The first request of a live session, of that hash, may belong to any of these scripts.
+    Unclear { scripts: Vec<usize>, hash: String },
 }
 
 impl NotTaken {
     /// The same for metrics; a call that came too late is no miss.
     pub(crate) const fn reason(&self) -> Option<Reason> {
         Some(match self {
-            Self::Unknown => Reason::NoMatch,
+            Self::Unknown | Self::Unclear { .. } => Reason::NoMatch,
             Self::Exhausted { .. } => Reason::Consumed,
             Self::Over => Reason::Exhausted,
             Self::Early { .. } => Reason::OutOfOrder,
@@ -151,8 +172,15 @@ pub(crate) struct Leftovers {
     pub(crate) remedy: Option<&'static str>,
     /// How many answers the source has in all.
     pub(crate) all: usize,
+    /// What else there is to say about them, in a few words.
+    pub(crate) besides: Option<String>,
     pub(crate) left: Vec<Left>,
+    /// How many of them are worth a line each in a report, at most.
+    pub(crate) listed: usize,
 }
+
+/// As many recorded calls as a reader looks through.
+pub(crate) const LISTED: usize = 8;
 
 /// One answer that nobody asked for, or several of one place.
 #[derive(Debug, PartialEq, Eq)]

@@ -14,4 +14,10 @@ async fn more_values() {}
 #[vcr_test(ignore = ["metadata.run_id", "/a~b", 3])]
 async fn pointers() {}
 
+#[vcr_test(source = "session:a?child=b", override_file = "../b")]
+async fn files() {}
+
+#[vcr_test(child_files = ["b", "/c", 3])]
+async fn children() {}
+
 fn main() {}

@@ -6,7 +6,8 @@ use super::upstream::{DynUpstream, Steps};
 use super::{CallError, Completion, Reply, Request, Upstream};
 use crate::front::access::{Access, OneCall, access};
 use crate::protocol::Timeline;
-use crate::session::{CallRecorder, Ending, Failure, Played, Session, Turn, Wired};
+use crate::scope::Home;
+use crate::session::{CallRecorder, Ending, Failure, Played, Turn, Wired};
 
 /// The in-process front: your code asks it for completions, and the session decides where they come from.
 ///
@@ -15,7 +16,7 @@ use crate::session::{CallRecorder, Ending, Failure, Played, Session, Turn, Wired
 #[derive(Clone)]
 pub struct Client {
     upstream: Arc<dyn DynUpstream>,
-    session: Option<Arc<Session>>,
+    home: Option<Home>,
 }
 
 impl Client {
@@ -24,14 +25,14 @@ impl Client {
     pub fn new(upstream: impl Upstream) -> Self {
         Self {
             upstream: Arc::new(upstream),
-            session: None,
+            home: None,
         }
     }
 
-    pub(crate) fn in_session(upstream: impl Upstream, session: Arc<Session>) -> Self {
+    pub(crate) fn at_home(upstream: impl Upstream, home: Home) -> Self {
         Self {
             upstream: Arc::new(upstream),
-            session: Some(session),
+            home: Some(home),
         }
     }
 
@@ -88,19 +89,20 @@ impl Client {
 
     fn turn(&self, request: &mut Request) -> Result<(Turn, Option<OneCall>), CallError> {
         let control = request.control();
-        match access(self.session.as_ref(), &control)? {
+        match access(self.home.as_ref(), &control)? {
             Access::Live => Ok((Turn::Live, None)),
-            // In replay nothing goes to the upstream, so the request is not needed twice.
-            Access::Session(session) if control.is_empty() && session.only_replays() => Ok((
-                session.begin(std::mem::take(request).into_canonical(), None, &control)?,
-                None,
-            )),
-            Access::Session(session) => Ok((
-                session.begin(request.clone().into_canonical(), None, &control)?,
-                None,
-            )),
+            Access::Session(Home { session, key }) => {
+                // In replay nothing goes to the upstream, so the request is not needed twice.
+                let canonical = match control.is_empty() && session.only_replays() {
+                    true => std::mem::take(request).into_canonical(),
+                    false => request.clone().into_canonical(),
+                };
+                Ok((session.begin(canonical, None, &control, key.as_deref())?, None))
+            }
             Access::OneCall(own) => {
-                let turn = own.0.begin(request.clone().into_canonical(), None, &control)?;
+                let turn = own
+                    .0
+                    .begin(request.clone().into_canonical(), None, &control, None)?;
                 Ok((turn, Some(own)))
             }
         }
@@ -168,7 +170,7 @@ async fn replay(played: Played) -> Result<Completion, CallError> {
     let total = Duration::from_micros(played.call.metrics.map_or(0, |metrics| metrics.total_us));
     let pace = played.pace(1);
     pace.until(0, total).await;
-    if let Some(hang) = &played.manner.hang {
+    if let Some(hang) = &played.hang {
         hang.begin()?;
         std::future::pending::<()>().await;
     }

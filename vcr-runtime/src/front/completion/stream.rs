@@ -14,8 +14,7 @@ use super::{CallError, Completion};
 use crate::front::access::OneCall;
 use crate::model::{Call, Frame, FrameIter, Usage};
 use crate::protocol::Timeline;
-use crate::session::{CallRecorder, Ending, Failure, Pace, Played};
-use crate::source::Hang;
+use crate::session::{CallRecorder, Ending, Failure, Hanging, Pace, Played};
 
 /// The frames of an answer as they come. Also a [`Stream`] of `futures-core`.
 ///
@@ -56,7 +55,7 @@ struct Replayed {
     next: usize,
     due: Duration,
     pace: Pace,
-    hang: Option<Hang>,
+    hang: Option<Hanging>,
     hangs: bool,
     sleep: Option<Pin<Box<Sleep>>>,
 }
@@ -93,7 +92,7 @@ impl CompletionStream {
             next: 0,
             due: Duration::ZERO,
             pace,
-            hang: played.manner.hang,
+            hang: played.hang,
             hangs: false,
             sleep: None,
         };

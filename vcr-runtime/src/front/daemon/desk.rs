@@ -13,7 +13,7 @@ use crate::config::{Mode, Settings};
 use crate::front::gateway::{Answer, Backend, Decision, Fault, Outgoing, is_loopback};
 use crate::observe::{self, Asked as Interface};
 use crate::protocol::{HttpRequest, owner};
-use crate::session::{End, HttpTurn, Recording, Session, Upstream, writes};
+use crate::session::{End, HttpTurn, Recording, Session, Upstream, wanted_models, writes};
 use crate::source::Remedy;
 
 use super::config::RenderMetrics;
@@ -83,7 +83,7 @@ impl Desk {
         let passes = mode == Mode::Live && says_mode(&control.members);
         if !passes
             && !writes(mode)
-            && let Some(wanted) = models::wanted(&head.method, path)
+            && let Some(wanted) = wanted_models(head.method.as_str(), path)
         {
             return self.models(&control, &asked, wanted).await.map(Decision::Answer);
         }

@@ -8,23 +8,8 @@ use http::StatusCode;
 
 use crate::cassette::{Cassette, Chosen};
 use crate::front::gateway::{Answer, Fault};
-use crate::json::{Json, Object};
-
-const PATH: &str = "/v1/models";
-
-/// Which models a path asks for: all, or one by its id. `None`: the path asks for something else.
-pub(super) fn wanted(method: &http::Method, path: &str) -> Option<Option<String>> {
-    if method != http::Method::GET {
-        return None;
-    }
-    match path.strip_prefix(PATH)? {
-        "" | "/" => Some(None),
-        // Ids have slashes, which clients escape or not.
-        one => one
-            .strip_prefix('/')
-            .map(|id| Some(id.replace("%2F", "/").replace("%2f", "/"))),
-    }
-}
+use crate::json::Json;
+use crate::session::{model_document, model_list};
 
 /// A model that some cassette answers for.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,10 +24,7 @@ pub(super) fn answer(place: &Path, wanted: Option<&str>) -> Result<Answer, Fault
     let models = recorded(place);
     let Some(id) = wanted else {
         let data: Vec<Json> = models.iter().map(|(id, model)| document(id, model)).collect();
-        let mut list = Object::new();
-        list.push("object", "list");
-        list.push("data", data);
-        return Ok(Answer::json(StatusCode::OK, &Json::Object(list)));
+        return Ok(Answer::json(StatusCode::OK, &model_list(data)));
     };
     match models.get(id) {
         Some(model) => Ok(Answer::json(StatusCode::OK, &document(id, model))),
@@ -59,12 +41,7 @@ pub(super) fn answer(place: &Path, wanted: Option<&str>) -> Result<Answer, Fault
 }
 
 fn document(id: &str, model: &Model) -> Json {
-    let mut document = Object::new();
-    document.push("id", id);
-    document.push("object", "model");
-    document.push("created", model.created);
-    document.push("owned_by", model.provider.as_str());
-    Json::Object(document)
+    Json::Object(model_document(id, model.created, &model.provider))
 }
 
 fn recorded(place: &Path) -> BTreeMap<String, Model> {
@@ -101,19 +78,7 @@ fn files(place: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use http::Method;
-
     use super::*;
-
-    #[test]
-    fn only_the_list_and_one_of_it_are_asked_for() {
-        let get = |path| wanted(&Method::GET, path);
-        assert_eq!(get("/v1/models"), Some(None));
-        assert_eq!(get("/v1/models/a%2Fb"), Some(Some("a/b".to_owned())));
-        assert_eq!(get("/v1/models/a/b"), Some(Some("a/b".to_owned())));
-        assert_eq!(get("/v1/modelsx"), None);
-        assert_eq!(wanted(&Method::POST, "/v1/models"), None);
-    }
 
     #[test]
     fn the_models_of_all_readable_cassettes_are_listed() {

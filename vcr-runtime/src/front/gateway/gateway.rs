@@ -42,6 +42,11 @@ impl Gateway {
         self.backend.routes.add(base_url)
     }
 
+    /// Registers an agent's key below `/session/<n>` and returns `n`. The same key keeps its number.
+    pub(crate) fn add_key(&self, key: &str) -> usize {
+        self.backend.routes.add_key(key)
+    }
+
     /// See [`Server::shutdown`].
     pub(crate) fn shutdown(&self, grace: Duration) -> impl Future<Output = usize> + Send + use<> {
         self.server.shutdown(grace)

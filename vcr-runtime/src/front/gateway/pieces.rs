@@ -11,8 +11,7 @@ use bytes::Bytes;
 
 use super::flushed::Flushed;
 use super::respond::Broken;
-use crate::session::{Pace, Pieces};
-use crate::source::Hang;
+use crate::session::{Hanging, Pace, Pieces};
 
 /// Hands out one piece, waits until it has left through the socket and the next one is due, hands out the next.
 pub(super) struct PieceByPiece {
@@ -29,7 +28,7 @@ pub(super) struct PieceByPiece {
     /// When the body ends, if that is later than its last piece and is waited for.
     end: Option<Duration>,
     abort: bool,
-    hang: Option<Hang>,
+    hang: Option<Hanging>,
     hangs: bool,
 }
 
@@ -54,7 +53,7 @@ impl PieceByPiece {
     }
 
     /// The same body, that stays open behind its last piece where it is to hang.
-    pub(super) fn hanging(mut self, hang: Option<Hang>) -> Self {
+    pub(super) fn hanging(mut self, hang: Option<Hanging>) -> Self {
         self.hangs = hang.is_some();
         self.hang = hang;
         self
@@ -117,7 +116,7 @@ impl PieceByPiece {
                 Err(_) => {
                     self.hangs = false;
                     self.abort = false;
-                    Poll::Ready(Some(Err(Broken::Recorded)))
+                    Poll::Ready(Some(Err(Broken::Unready)))
                 }
             };
         }

@@ -22,6 +22,8 @@ use crate::session::{Pieces, Playback, PlaybackBody, Whole};
 pub(super) enum Broken {
     /// The recorded answer ended so.
     Recorded,
+    /// An answer that was to hang could not make its ready file; the session knows.
+    Unready,
     /// The upstream's answer ended so.
     Upstream,
     /// The session's stream breaker cut the answer.
@@ -34,6 +36,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Recorded => "the recorded answer breaks off here",
+            Self::Unready => "the ready file of the answer cannot be made",
             Self::Upstream => "the upstream broke off its answer",
             Self::Cut => "the stream breaker cut the answer",
             Self::Caller => "the request was not finished",
@@ -147,7 +150,9 @@ pub(super) async fn play(
         PlaybackBody::Whole(offset, body) => {
             pace.until(0, offset).await;
             if let Some(hang) = hang {
-                hang.begin().map_err(|_| Broken::Recorded)?;
+                if let Err(error) = hang.begin() {
+                    return Ok(refused(&Fault::of(&error)));
+                }
                 // The connection goes when the caller does, or the gateway.
                 return std::future::pending().await;
             }

@@ -14,6 +14,17 @@ pub(super) struct Routes {
     fixed: Vec<(String, Arc<Upstream>)>,
     /// Those of `/up/<n>`, by `n`.
     added: RwLock<Vec<Arc<Upstream>>>,
+    /// The keys of agents by the `n` of `/session/<n>`, which stands in front of all else.
+    keys: RwLock<Vec<Arc<str>>>,
+}
+
+/// Where the path of a request leads.
+#[derive(Debug)]
+pub(super) struct Resolved<'p> {
+    pub(super) upstream: Arc<Upstream>,
+    /// What of the path lies below the upstream's base: empty, or beginning with `/`.
+    pub(super) rest: &'p str,
+    pub(super) key: Option<Arc<str>>,
 }
 
 impl Routes {
@@ -26,7 +37,18 @@ impl Routes {
         Self {
             fixed,
             added: RwLock::default(),
+            keys: RwLock::default(),
         }
+    }
+
+    /// Registers an agent's key below `/session/<n>` and returns `n`; the same key keeps its number.
+    pub(super) fn add_key(&self, key: &str) -> usize {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = keys.iter().position(|other| **other == *key) {
+            return known;
+        }
+        keys.push(key.into());
+        keys.len() - 1
     }
 
     /// Registers `base` below `/up/<n>` and returns `n`; the same base keeps its number.
@@ -40,21 +62,28 @@ impl Routes {
         Ok(added.len() - 1)
     }
 
-    /// The upstream of a path, and what of the path lies below its base (empty, or beginning with `/`).
-    pub(super) fn resolve<'p>(&self, path: &'p str) -> Option<(Arc<Upstream>, &'p str)> {
+    /// The upstream of a path, and what of the path lies below its base.
+    pub(super) fn resolve<'p>(&self, path: &'p str) -> Option<Resolved<'p>> {
+        let (key, path) = match numbered(path, "/session/") {
+            Some((number, rest)) => {
+                let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+                (Some(Arc::clone(keys.get(number)?)), rest)
+            }
+            None => (None, path),
+        };
+        let (upstream, rest) = self.below_any(path)?;
+        Some(Resolved { upstream, rest, key })
+    }
+
+    fn below_any<'p>(&self, path: &'p str) -> Option<(Arc<Upstream>, &'p str)> {
         for (prefix, upstream) in &self.fixed {
             if let Some(rest) = below(path, prefix) {
                 return Some((Arc::clone(upstream), rest));
             }
         }
-        let numbered = path.strip_prefix("/up/")?;
-        let digits = numbered.find('/').unwrap_or(numbered.len());
-        let (number, rest) = numbered.split_at(digits);
-        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
+        let (number, rest) = numbered(path, "/up/")?;
         let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
-        Some((Arc::clone(added.get(number.parse::<usize>().ok()?)?), rest))
+        Some((Arc::clone(added.get(number)?), rest))
     }
 
     /// The prefixes there are, for people.
@@ -77,6 +106,14 @@ impl Routes {
             all.join(", ")
         }
     }
+}
+
+/// The number behind a prefix, and what of the path follows it.
+fn numbered<'p>(path: &'p str, prefix: &str) -> Option<(usize, &'p str)> {
+    let numbered = path.strip_prefix(prefix)?;
+    let (number, rest) = numbered.split_at(numbered.find('/').unwrap_or(numbered.len()));
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
+    Some((number.parse().ok().filter(|_| plain)?, rest))
 }
 
 /// The part of `path` after `/prefix`, when it ends there or goes on with a slash.
@@ -167,7 +204,7 @@ mod tests {
     fn found<'p>(routes: &Routes, path: &'p str) -> Option<(String, &'p str)> {
         routes
             .resolve(path)
-            .map(|(upstream, rest)| (upstream.base.clone(), rest))
+            .map(|found| (found.upstream.base.clone(), found.rest))
     }
 
     #[test]
@@ -201,6 +238,36 @@ mod tests {
             routes.known(),
             "/openai, /openai/v1, /up/0 (https://openrouter.ai/api/v1), /up/1 (http://127.0.0.1:11434)"
         );
+    }
+
+    #[test]
+    fn an_agents_key_stands_in_front_of_the_rest() {
+        let routes = routes();
+        routes.add("http://127.0.0.1:11434").unwrap();
+        assert_eq!(
+            (routes.add_key("a"), routes.add_key("b/../c"), routes.add_key("a")),
+            (0, 1, 0)
+        );
+        let found = |path| {
+            let found = routes.resolve(path)?;
+            Some((found.upstream.base.clone(), found.rest, found.key?.to_string()))
+        };
+        let long = "https://long.example".to_owned();
+        assert_eq!(
+            found("/session/1/openai/v1/chat"),
+            Some((long, "/chat", "b/../c".to_owned()))
+        );
+        let added = "http://127.0.0.1:11434".to_owned();
+        assert_eq!(found("/session/0/up/0/x"), Some((added, "/x", "a".to_owned())));
+        for path in [
+            "/session/2/openai/v1",
+            "/session/a/openai/v1",
+            "/session/0/session/0/openai/v1",
+            "/session/0",
+            "/openai/v1",
+        ] {
+            assert_eq!(found(path), None, "{path}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use http::request::Parts;
 
 use super::backend::{Backend, Decision, Fault, Outgoing};
 use super::headers;
-use super::route::Routes;
+use super::route::{Resolved, Routes};
 use crate::protocol::HttpRequest;
 use crate::session::{Exchange, HttpTurn};
 
@@ -56,7 +56,7 @@ impl Backend for Routed {
 
 impl Routed {
     async fn exchange(&self, head: &Parts, body: Bytes) -> Decision {
-        let Some((upstream, rest)) = self.routes.resolve(head.uri.path()) else {
+        let Some(Resolved { upstream, rest, key }) = self.routes.resolve(head.uri.path()) else {
             return Decision::Refuse(self.unknown(head.uri.path()));
         };
         let request = HttpRequest {
@@ -66,7 +66,7 @@ impl Routed {
             body: &body,
         };
         let control = headers::control(&head.headers);
-        let recording = match self.exchange.begin(&upstream, request, &control).await {
+        let recording = match self.exchange.begin(&upstream, request, &control, key).await {
             HttpTurn::Replay(playback) => return Decision::Play(playback),
             HttpTurn::Refused(error) => return Decision::Refuse(Fault::of(&error)),
             HttpTurn::Live => None,

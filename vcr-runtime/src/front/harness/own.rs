@@ -51,7 +51,7 @@ impl Own {
             body: &body,
         };
         let pairs = as_pairs(&head.headers);
-        let recording = match self.session.begin(upstream, request, &pairs).await {
+        let recording = match self.session.begin(upstream, request, &pairs, None).await {
             HttpTurn::Replay(playback) => return Ok(Decision::Play(playback)),
             HttpTurn::Refused(error) => return Err(Fault::of(&error)),
             HttpTurn::Live => None,

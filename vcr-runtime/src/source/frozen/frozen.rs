@@ -16,7 +16,9 @@ use crate::config::Ceilings;
 use crate::error::{Error, Result};
 use crate::model::CanonicalRequest;
 use crate::protocol::Providers;
-use crate::source::{Answer, Ask, Comparison, Left, Leftovers, Manner, NotTaken, Source, Where};
+use crate::source::{
+    Answer, Ask, Comparison, LISTED, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where,
+};
 
 /// One run of a file of frozen answers.
 #[derive(Debug)]
@@ -100,6 +102,7 @@ impl Source for FrozenSource {
             index: lines.before as usize + number,
             call: Arc::new(call),
             manner: Manner::default(),
+            recorded: Recorded::Itself,
         })
     }
 
@@ -130,7 +133,9 @@ impl Source for FrozenSource {
                 "remove what the program is right not to ask for, or set `allow_unused` where several tests share the file",
             ),
             all: self.fixtures.responses,
+            besides: None,
             left,
+            listed: LISTED,
         }
     }
 }

@@ -60,6 +60,7 @@ fn take(
             // An exhausted sequence stays exhausted.
             repeat: true,
             session: None,
+            scope: None,
         },
         servable,
     };

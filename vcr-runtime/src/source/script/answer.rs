@@ -3,24 +3,27 @@
 use std::collections::BTreeSet;
 
 use super::chunk::{Block, Chunk, Failure, Reason, Tokens};
+use super::overrides::Thrown;
 use crate::json::Object;
 use crate::model::{Boundary, BoundaryKind, Call, HttpHead, Metrics, Usage};
 use crate::protocol::{Event, Timeline};
 use crate::source::Hang;
+use crate::source::miss::count;
 
 /// How a call ends behind its chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// As the last chunk says.
     Said,
-    Throws {
-        message: String,
-        code: String,
-        accepted: bool,
-    },
+    Throws(Thrown),
+    /// The connection breaks.
+    Breaks,
     /// Not at all, until whoever made it leaves.
     Never(Hang),
 }
+
+/// The class of a failure whose connection breaks off.
+pub(super) const BROKEN: &str = "ConnectionReset";
 
 /// What answers a call. The times of the chunks are microseconds from the call's start.
 pub(super) fn call(chunks: impl IntoIterator<Item = (u64, Chunk)>, ending: Ending) -> Call {
@@ -46,31 +49,62 @@ pub(super) fn call(chunks: impl IntoIterator<Item = (u64, Chunk)>, ending: Endin
         total_us: last,
     });
     match ending {
-        Ending::Never(_) => {
-            call.boundary = Some(boundary(
-                BoundaryKind::Cancelled,
-                "Cancelled",
-                "the call does not end",
-            ));
-        }
-        Ending::Throws {
-            message,
-            code,
-            accepted,
-        } => {
-            if accepted {
-                call.http = Some(HttpHead {
-                    status: 200,
-                    headers: Vec::new(),
-                });
-            }
-            let mut thrown = boundary(BoundaryKind::Error, &code, &message);
-            thrown.code = Some(code);
-            call.boundary = Some(thrown);
-        }
         Ending::Said => end(&mut call, reason),
+        ending => close(&mut call, ending),
     }
     call
+}
+
+/// Ends a call as it is written.
+pub(super) fn close(call: &mut Call, ending: Ending) {
+    call.boundary = Some(match ending {
+        Ending::Said => return,
+        Ending::Never(_) => boundary(BoundaryKind::Cancelled, "Cancelled", "the call does not end"),
+        Ending::Throws(thrown) => fail(call, thrown),
+        Ending::Breaks => {
+            let frames = count(call.frames.len(), "frame");
+            let message = format!("the connection broke off behind {frames}, as the override file says");
+            boundary(BoundaryKind::Cancelled, BROKEN, &message)
+        }
+    });
+}
+
+fn fail(call: &mut Call, thrown: Thrown) -> Boundary {
+    let Thrown {
+        message,
+        code,
+        status,
+        retry_after_ms,
+        accepted,
+    } = thrown;
+    // Behind the head the status is one of the provider's words.
+    call.http = match status {
+        _ if accepted => Some(HttpHead {
+            status: 200,
+            headers: Vec::new(),
+        }),
+        Some(status) => Some(HttpHead {
+            status,
+            headers: retry_after_ms.map(retry_after).into_iter().flatten().collect(),
+        }),
+        None => None,
+    };
+    let kind = match accepted {
+        true => BoundaryKind::Error,
+        false => BoundaryKind::Http,
+    };
+    let mut boundary = boundary(kind, &code, &message);
+    boundary.status = status;
+    boundary.code = Some(code);
+    boundary
+}
+
+/// The wait as clients look for it, in milliseconds and in whole seconds.
+fn retry_after(wait: u64) -> [(String, String); 2] {
+    [
+        ("retry-after-ms".to_owned(), wait.to_string()),
+        ("retry-after".to_owned(), wait.div_ceil(1000).to_string()),
+    ]
 }
 
 fn boundary(kind: BoundaryKind, error_type: &str, message: &str) -> Boundary {
@@ -106,10 +140,9 @@ fn end(call: &mut Call, reason: Option<Reason>) {
     ended.code = Some(code);
     // Nothing was said: the provider answered with the status alone.
     if let Some(status) = status.filter(|status| *status >= 400 && call.frames.is_empty()) {
-        let wait = retry_after_ms.map(|wait| ("retry-after-ms".to_owned(), wait.to_string()));
         call.http = Some(HttpHead {
             status,
-            headers: wait.into_iter().collect(),
+            headers: retry_after_ms.map(retry_after).into_iter().flatten().collect(),
         });
     }
     call.boundary = Some(ended);
@@ -265,10 +298,7 @@ mod tests {
     fn a_recorded_error_is_a_status_where_nothing_was_said() {
         let silent = answer(&[ENDED], Ending::Said);
         let head = silent.http.unwrap();
-        assert_eq!(
-            (head.status, head.headers),
-            (429, vec![("retry-after-ms".to_owned(), "70".to_owned())])
-        );
+        assert_eq!((head.status, head.headers), (429, retry_after(70).to_vec()));
         let spoken = answer(&[TEXT, ENDED], Ending::Said);
         let boundary = spoken.boundary.unwrap();
         assert_eq!(

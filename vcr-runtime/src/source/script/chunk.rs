@@ -255,11 +255,11 @@ mod tests {
             ),
             (
                 "{\"type\":\"text-delta\",\"index\":-1,\"text\":\"\"}",
-                "has a `index` that is no whole number in its range",
+                "has an `index` that is no whole number in its range",
             ),
             (
                 "{\"type\":\"text-delta\",\"index\":4294967296,\"text\":\"\"}",
-                "has a `index` that is no whole number in its range",
+                "has an `index` that is no whole number in its range",
             ),
             (
                 "{\"type\":\"text-delta\",\"index\":0,\"text\":null}",
@@ -291,7 +291,7 @@ mod tests {
             ),
             (
                 "{\"type\":\"usage\",\"usage\":{\"inputTokens\":1.5,\"outputTokens\":1}}",
-                "has a `usage` that has a `inputTokens` that is no whole number in its range",
+                "has a `usage` that has an `inputTokens` that is no whole number in its range",
             ),
             (
                 "{\"type\":\"finish\",\"reason\":\"stop\"}",

@@ -9,6 +9,8 @@ use super::log::{self, Form, Header, Row, Step};
 pub(super) struct Log {
     text: String,
     pub(super) header: Header,
+    /// When its first chunk of its own came and when its last, where the log tells.
+    pub(super) ran: Option<(u64, u64)>,
     calls: Vec<Span>,
 }
 
@@ -30,7 +32,7 @@ struct Open {
     counted: bool,
 }
 
-const OVERRIDE: &str = "a call that ended by an error or was cancelled is no part of a log: say what it did in an override file, `session:FILE?override=FILE`, as a list of entries";
+const OVERRIDE: &str = "a call that ended by an error or was cancelled is no part of a log: say what it did in an override file (`override_file`), as a list of entries";
 
 impl Log {
     /// Reads a log. A child's begins behind what it inherited.
@@ -53,8 +55,13 @@ impl Log {
             deriving.take(number, start..start + line.len(), &row)?;
         }
         deriving.boundary("the log ends")?;
-        let calls = deriving.calls;
-        Ok(Self { text, header, calls })
+        let Deriving { ran, calls, .. } = deriving;
+        Ok(Self {
+            text,
+            header,
+            ran,
+            calls,
+        })
     }
 
     /// How many calls it holds.
@@ -90,6 +97,7 @@ struct Deriving {
     form: Option<Form>,
     open: Option<Open>,
     calls: Vec<Span>,
+    ran: Option<(u64, u64)>,
 }
 
 impl Deriving {
@@ -107,6 +115,14 @@ impl Deriving {
         }
     }
 
+    /// Notes when a chunk came. Projected lines have no times.
+    fn came(&mut self, time: u64) {
+        if self.form == Some(Form::Full) {
+            let (first, last) = self.ran.unwrap_or((time, time));
+            self.ran = Some((first.min(time), last.max(time)));
+        }
+    }
+
     fn take(&mut self, line: usize, place: std::ops::Range<usize>, row: &Row) -> Result<(), Fault> {
         let inherited = self.skip.min(row.events());
         self.skip -= inherited;
@@ -117,7 +133,8 @@ impl Deriving {
             Row::Other => Ok(()),
             Row::Summary(said) => {
                 self.boundary("a summary comes")?;
-                if said.is_some() {
+                if let Some(said) = said {
+                    said.iter().for_each(|(time, _)| self.came(*time));
                     self.calls.push(Span {
                         from: place.start,
                         to: place.end,
@@ -128,6 +145,7 @@ impl Deriving {
             }
             Row::Chunks(step, chunks) => {
                 let skip = usize::try_from(inherited).unwrap_or(usize::MAX);
+                chunks.iter().skip(skip).for_each(|(time, _)| self.came(*time));
                 if self.open.as_ref().is_some_and(|open| open.step != *step) {
                     self.boundary("another call begins")?;
                 }

@@ -161,7 +161,7 @@ fn an_unfinished_call_is_named_with_the_way_out() {
                 "the session script s.jsonl line 3 begins the call of turn 1 step 2, which has no `finish` before {before}"
             )
         );
-        assert!(error.advice().contains("session:FILE?override=FILE"), "{error}");
+        assert!(error.advice().contains("(`override_file`)"), "{error}");
         assert_eq!(error.line(), Some(3));
     }
 }
@@ -210,6 +210,29 @@ fn each_rule_of_a_line_names_it() {
         (packed(&format!("{step},\"dt\":[],\"texts\":[1]")), "has `data` that packs a chunk that is no text"),
         (packed(&format!("{step},\"dt\":[],\"texts\":[\"a\"],\"id\":\"x\"")), "has `data` that has the member `id`, which has no place there"),
         ("{\"type\":\"text-chunks\",\"data\":{},\"extra\":1}".to_owned(), "has the member `extra`, which has no place there"),
+        ("{\"type\":\"text-chunks\",\"data\":{},\"seq\":1}".to_owned(), "has the member `seq`, which has no place there"),
+        ("{\"type\":\"text-chunks\",\"data\":{},\"time\":1}".to_owned(), "has the member `time`, which has no place there"),
+        ("{\"type\":\"text-chunks\",\"data\":{},\"seq0\":1}".to_owned(), "has `seq0` and no `time0`"),
+        ("{\"type\":\"text-chunks\",\"data\":{},\"time0\":1}".to_owned(), "has `time0` and no `seq0`"),
+        ("{\"type\":\"text-chunks\",\"seq0\":\"1\",\"time0\":1,\"data\":{}}".to_owned(), "has a `seq0` that is no whole number in its range"),
+        ("{\"type\":\"text-chunks\",\"seq0\":1,\"time0\":9007199254740992,\"data\":{}}".to_owned(), "has a `time0` that is no whole number in its range"),
+        ("{\"type\":\"text-chunks\"}".to_owned(), "has no `data`"),
+        ("{\"type\":\"text-chunks\",\"data\":[]}".to_owned(), "has `data` that is no object"),
+        (packed("\"turn\":1,\"step\":1,\"index\":0,\"dt\":[]"), "has `data` that has no `texts`"),
+        (packed("\"turn\":1,\"step\":1,\"dt\":[],\"texts\":[\"a\"]"), "has `data` that has no `index`"),
+        (packed("\"step\":1,\"index\":0,\"dt\":[],\"texts\":[\"a\"]"), "has `data` that has no `turn`"),
+        (packed(&format!("{step},\"texts\":[\"a\"]")), "has `data` that has no `dt`"),
+        (packed(&format!("{step},\"dt\":[1e300],\"texts\":[\"a\",\"b\"]")), "has `data` that has a `dt` that is no whole number in its range"),
+        (format!("{{\"type\":\"tool-call-chunks\",\"data\":{{{step},\"dt\":[],\"args\":[\"\"]}}}}"), "has `data` that has no `id`"),
+        (format!("{{\"type\":\"tool-call-chunks\",\"data\":{{{step},\"id\":\"\",\"name\":1,\"dt\":[],\"args\":[\"\"]}}}}"), "has `data` that has a `name` that is no text"),
+        (format!("{{\"type\":\"tool-call-chunks\",\"data\":{{{step},\"id\":\"\",\"dt\":[],\"texts\":[\"\"]}}}}"), "has `data` that has the member `texts`, which has no place there"),
+        ("{\"type\":\"assistant/chunk\",\"data\":{\"turn\":1,\"step\":1}}".to_owned(), "has `data` that has no `chunk`"),
+        ("{\"type\":\"assistant/chunk\",\"data\":{\"turn\":1,\"step\":1,\"chunk\":1}}".to_owned(), "has a chunk that is no object"),
+        ("{\"type\":\"assistant/chunk\",\"data\":{\"turn\":1,\"step\":1,\"chunk\":{},\"x\":1}}".to_owned(), "has `data` that has the member `x`, which has no place there"),
+        ("{\"type\":\"x\",\"sourceEventSeqs\":5}".to_owned(), "has `sourceEventSeqs` that are no growing list of numbers and `[first, last]` pairs"),
+        ("{\"type\":\"x\",\"sourceEventSeqs\":[[1,2,3]]}".to_owned(), "has `sourceEventSeqs` that are no growing list of numbers and `[first, last]` pairs"),
+        ("{\"type\":\"compaction/summary\",\"data\":{\"llmStreamCall\":true,\"rawOutput\":{}}}".to_owned(), "has `data` that has a `rawOutput` that is no list"),
+        ("{\"type\":\"compaction/summary\",\"data\":{\"llmStreamCall\":true,\"rawOutput\":[],\"usage\":{}}}".to_owned(), "has a `usage` that has no `inputTokens`"),
         ("{\"type\":\"compaction/summary\",\"data\":{\"llmStreamCall\":true}}".to_owned(), "marks a call of a model and has no `rawOutput`"),
         ("{\"type\":\"compaction/summary\",\"data\":{\"llmStreamCall\":true,\"rawOutput\":[{\"type\":\"text\"}]}}".to_owned(), "has a block that has no `text`"),
     ] {
@@ -233,6 +256,10 @@ fn a_header_is_a_session_of_a_known_version() {
         ("", "the session script s.jsonl has no header"),
         ("\n\n[]", "the session script s.jsonl line 3 is no object"),
         (
+            "\n{\"type\":\"session\"",
+            "the session script s.jsonl line 2 is no JSON document: the document ends in the middle (was the file cut?) (column 18)",
+        ),
+        (
             "{\"type\":\"x\",\"data\":{}}",
             "the session script s.jsonl line 1 is no header, an object with the type `session`",
         ),
@@ -252,6 +279,14 @@ fn a_header_is_a_session_of_a_known_version() {
             "{\"type\":\"session\",\"createdAt\":-1}",
             "the session script s.jsonl line 1 has a `createdAt` that is no whole number in its range",
         ),
+        (
+            "{\"type\":\"session\",\"parentSession\":1}",
+            "the session script s.jsonl line 1 has a `parentSession` that is no text",
+        ),
+        (
+            "{\"type\":\"session\",\"firstRequestHash\":\"sha256:0\"}",
+            "the session script s.jsonl line 1 has a `firstRequestHash` that is no `sha256:` with 64 digits in lower case",
+        ),
     ] {
         let error = Log::read(text.to_owned(), false)
             .unwrap_err()
@@ -270,9 +305,24 @@ fn a_line_is_bounded_in_depth_and_number() {
         )
     };
     assert!(read(&[nested(63)], false).is_ok());
-    assert!(read(&[nested(64)], false).is_err());
-    assert!(read(&[nested(100_000)], false).is_err());
+    let deep =
+        "the session script s.jsonl line 2 is no JSON document: the document is nested too deeply (column ";
+    for depth in [64, 100_000] {
+        let error = read(&[nested(depth)], false).unwrap_err();
+        assert!(error.message().starts_with(deep), "{error}");
+        assert_eq!(error.line(), Some(2));
+        assert!(error.message().len() < 200);
+        // The header is a line like the others.
+        let header = nested(depth).replace("\"x\"", "\"session\"");
+        let error = Log::read(header, false).unwrap_err().error(Path::new("s.jsonl"));
+        assert!(
+            error.message().starts_with(&deep.replace("line 2", "line 1")),
+            "{error}"
+        );
+    }
     let many = |count: usize| format!("{{\"type\":\"x\",\"data\":[{}]}}", vec!["1"; count].join(","));
     assert!(read(&[many(99_000)], false).is_ok());
-    assert!(read(&[many(100_001)], false).is_err());
+    let error = read(&[many(100_001)], false).unwrap_err();
+    assert_eq!(error.line(), Some(2));
+    assert!(error.message().contains("too many values"), "{error}");
 }

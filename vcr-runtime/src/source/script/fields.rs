@@ -37,7 +37,7 @@ impl<'a> Fields<'a> {
 
     pub(super) fn text(&self, name: &str) -> Result<&'a str, String> {
         let text = self.must(name)?.as_str();
-        text.ok_or_else(|| format!("has a `{name}` that is no text"))
+        text.ok_or_else(|| format!("has {} that is no text", named(name)))
     }
 
     /// A text that says something.
@@ -55,7 +55,7 @@ impl<'a> Fields<'a> {
 
     pub(super) fn whole<T: TryFrom<u64>>(&self, name: &str) -> Result<T, String> {
         let number = whole(self.must(name)?).and_then(|number| T::try_from(number).ok());
-        number.ok_or_else(|| format!("has a `{name}` that is no whole number in its range"))
+        number.ok_or_else(|| format!("has {} that is no whole number in its range", named(name)))
     }
 
     /// A whole number, where the member is there.
@@ -65,7 +65,15 @@ impl<'a> Fields<'a> {
 
     pub(super) fn list(&self, name: &str) -> Result<&'a [Json], String> {
         let list = self.must(name)?.as_array();
-        list.ok_or_else(|| format!("has a `{name}` that is no list"))
+        list.ok_or_else(|| format!("has {} that is no list", named(name)))
+    }
+}
+
+/// A member with its article.
+pub(super) fn named(name: &str) -> String {
+    match name.starts_with(['a', 'e', 'i', 'o']) {
+        true => format!("an `{name}`"),
+        false => format!("a `{name}`"),
     }
 }
 

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use regex::RegexBuilder;
 
 use super::chunk::{Block, Chunk, Reason};
+use super::fields::shown;
 use crate::json::Json;
 
 const FROM_REQUEST: &str = "{{fromRequest:";
@@ -43,7 +44,7 @@ impl<'a> Live<'a> {
             if let Some(behind) = from.strip_prefix(FROM_REQUEST) {
                 let close = behind
                     .find("}}")
-                    .ok_or("a placeholder `{{fromRequest:` is not closed by `}}`")?;
+                    .ok_or_else(|| format!("the placeholder `{}` is not closed by `}}}}`", shown(from)))?;
                 // Of several braces the last two close it, so that a pattern may end in a count such as `{4}`.
                 let more = behind[close + 2..]
                     .bytes()
@@ -65,7 +66,7 @@ impl<'a> Live<'a> {
     }
 
     fn of_request(&self, pattern: &str) -> Result<&str, String> {
-        let shown = pattern.escape_debug();
+        let shown = shown(pattern);
         let compiled = RegexBuilder::new(pattern)
             .size_limit(MOST)
             .build()
@@ -141,7 +142,8 @@ fn session(text: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok().filter(|_| plain)?, behind))
 }
 
-fn leaves<'a>(value: &'a Json, texts: &mut Vec<&'a str>) {
+/// Every text of a document, in order.
+pub(super) fn leaves<'a>(value: &'a Json, texts: &mut Vec<&'a str>) {
     match value {
         Json::String(text) => texts.push(text),
         Json::Array(items) => items.iter().for_each(|item| leaves(item, texts)),
@@ -191,7 +193,7 @@ mod tests {
         for (text, problem) in [
             (
                 "{{fromRequest:a",
-                "a placeholder `{{fromRequest:` is not closed by `}}`",
+                "the placeholder `{{fromRequest:a` is not closed by `}}`",
             ),
             (
                 "{{fromRequest:zz+}}",
@@ -212,6 +214,8 @@ mod tests {
         ] {
             assert_eq!(fill(text).unwrap_err(), problem);
         }
+        let open = fill(&format!("{{{{fromRequest:{}", "x".repeat(1000))).unwrap_err();
+        assert!(open.len() < 120 && open.contains("xxx…`"), "{open}");
         let huge = fill("{{fromRequest:(a{1000}){1000}}}").unwrap_err();
         assert!(huge.contains("size limit"), "{huge}");
     }

@@ -22,6 +22,12 @@ pub(super) struct Header {
     pub(super) created_at: u64,
     /// How many events a child has inherited.
     pub(super) seed_length: u64,
+    /// The id of the session that started it.
+    pub(super) parent: Option<String>,
+    /// How many sessions stand above it.
+    pub(super) depth: Option<u64>,
+    /// The hash of the request that it began with. A member of ours, for sessions that ran side by side.
+    pub(super) first_request: Option<String>,
 }
 
 /// Which call of its session an event belongs to; calls that were tried again share it.
@@ -88,7 +94,25 @@ pub(super) fn header(line: &str) -> Result<Header, String> {
         id: fields.maybe_text("id")?.unwrap_or_default().to_owned(),
         created_at: fields.maybe_whole("createdAt")?.unwrap_or(0),
         seed_length: fields.maybe_whole("seedLength")?.unwrap_or(0),
+        parent: fields.maybe_text("parentSession")?.map(str::to_owned),
+        depth: fields.maybe_whole("delegationDepth")?,
+        first_request: first_request(&fields)?,
     })
+}
+
+fn first_request(fields: &Fields<'_>) -> Result<Option<String>, String> {
+    let name = "firstRequestHash";
+    let Some(hash) = fields.maybe_text(name)? else {
+        return Ok(None);
+    };
+    let digits = hash.strip_prefix("sha256:").unwrap_or_default();
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    match digits.len() == 64 && digits.bytes().all(is_digit) {
+        true => Ok(Some(hash.to_owned())),
+        false => Err(format!(
+            "has a `{name}` that is no `sha256:` with 64 digits in lower case"
+        )),
+    }
 }
 
 /// The members of a line, each as it is written.

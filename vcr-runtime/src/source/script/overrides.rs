@@ -1,4 +1,5 @@
-//! The override document: entries instead of those of the log, or in the place of some of them.
+//! The override document: entries instead of recorded calls, in front of one, or behind the last. One grammar for session
+//! scripts and for cassettes.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +8,48 @@ use super::fault::Fault;
 use super::fields::{Fields, shown};
 use super::log::document;
 use crate::json::Json;
+use crate::source::miss::count;
 
 /// What a call does that was written by hand.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Entry {
     Chunks(Vec<Chunk>),
-    /// Fails after its chunks.
+    /// Fails after what it says.
     Throw {
-        chunks: Vec<Chunk>,
-        message: String,
-        code: String,
-        /// Whether the provider had accepted the request: then the failure comes behind the head of the answer.
-        accepted: bool,
+        said: Said,
+        failure: Thrown,
     },
     /// Says a little and does not end. The file is made once that has been read.
     Hang {
+        /// So many frames of the recorded call, instead of the usual word.
+        frames: Option<usize>,
         ready_file: Option<String>,
     },
+    /// The recorded call, whose connection breaks off behind so many frames.
+    Cut {
+        frames: usize,
+    },
+}
+
+/// What is said before a failure.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Said {
+    Chunks(Vec<Chunk>),
+    /// The first frames of the recorded call.
+    Frames(usize),
+}
+
+/// How a call fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Thrown {
+    pub(super) message: String,
+    pub(super) code: String,
+    /// The HTTP status; where it is not said, the one that fits code and message.
+    pub(super) status: Option<u16>,
+    /// How long the provider asks the caller to wait.
+    pub(super) retry_after_ms: Option<u64>,
+    /// Whether the provider had accepted the request: then the failure comes behind the head of the answer.
+    pub(super) accepted: bool,
 }
 
 /// An override document.
@@ -31,8 +57,48 @@ pub(super) enum Entry {
 pub(super) enum Overrides {
     /// All the entries there are.
     Replace(Vec<Entry>),
-    /// Entries by the index of the call, counted from 0.
-    Patch(Vec<(usize, Entry)>),
+    Patch(Vec<Patch>),
+}
+
+/// An entry and the recorded call that it has to do with.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Patch {
+    pub(super) place: Place,
+    pub(super) entry: Entry,
+}
+
+/// Which call, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// In front of a call, which is still to be asked for.
+    Before(usize),
+    /// Instead of a call; behind the last one where it is the number of calls.
+    At(usize),
+}
+
+impl Entry {
+    /// Its word in the document.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Chunks(_) => "chunks",
+            Self::Throw { .. } => "throw",
+            Self::Hang { .. } => "hang",
+            Self::Cut { .. } => "cut",
+        }
+    }
+
+    /// How many frames of the recorded call it plays, where it plays any.
+    const fn frames(&self) -> Option<usize> {
+        match self {
+            Self::Chunks(_) => None,
+            Self::Throw { said, .. } => match said {
+                Said::Chunks(_) => None,
+                Said::Frames(frames) => Some(*frames),
+            },
+            Self::Hang { frames, .. } => *frames,
+            Self::Cut { frames } => Some(*frames),
+        }
+    }
 }
 
 const CORRECT: &str = "correct the override file";
@@ -57,81 +123,173 @@ impl Overrides {
         let patches = patches.map(|(index, patch)| read_patch(patch, &format!("patch {index}")));
         let patches: Vec<_> = patches.collect::<Result<_, _>>().map_err(refuse)?;
         let mut seen = BTreeSet::new();
-        match patches.iter().find(|(at, _)| !seen.insert(*at)) {
-            Some((at, _)) => Err(refuse(format!("has two patches at {at}"))),
+        let twice = patches.iter().find_map(|patch| match patch.place {
+            Place::At(at) => (!seen.insert(at)).then_some(at),
+            // One failure in front of a call may follow another.
+            Place::Before(_) => None,
+        });
+        match twice {
+            Some(at) => Err(refuse(format!("has two patches at {at}"))),
             None => Ok(Self::Patch(patches)),
         }
     }
 
-    /// The patches by the index of the call, where all of them lie within a log of `calls`, or right behind it.
-    pub(super) fn check(&self, calls: usize) -> Result<(), Fault> {
-        let Self::Patch(patches) = self else {
-            return Ok(());
+    /// That every call it names is there: `frames` has how many frames each of them has, and `of` is what has them.
+    pub(super) fn check(&self, of: &str, calls: usize, frames: impl Fn(usize) -> usize) -> Result<(), Fault> {
+        let patches = match self {
+            Self::Replace(entries) => {
+                let mut entries = entries.iter().enumerate();
+                return match entries.find(|(_, entry)| entry.frames().is_some()) {
+                    None => Ok(()),
+                    Some((index, _)) => {
+                        Err(no_frames(&format!("entry {index}"), "a list replaces all calls"))
+                    }
+                };
+            }
+            Self::Patch(patches) => patches,
         };
-        match patches.iter().find(|(at, _)| *at > calls) {
-            None => Ok(()),
-            Some((at, _)) => Err(Fault::file(
-                format!(
-                    "has a patch at {at}, and the log has {}",
-                    crate::source::miss::count(calls, "call")
-                ),
-                "patch a call that is there, counted from 0, or append with the number of calls",
-            )),
+        for (index, Patch { place, entry }) in patches.iter().enumerate() {
+            let (word, number, most) = match *place {
+                Place::At(at) => ("at", at, calls),
+                Place::Before(at) => ("before", at, calls.saturating_sub(1)),
+            };
+            if number > most || calls == 0 && word == "before" {
+                let calls = count(calls, "call");
+                return Err(Fault::file(
+                    format!("has a patch {word} {number}, and the {of} has {calls}"),
+                    "patch a call that is there, counted from 0, or append by `at` with the number of calls",
+                ));
+            }
+            let Some(wanted) = entry.frames() else { continue };
+            let place = format!("patch {index}.entry");
+            if number == calls {
+                return Err(no_frames(&place, "it stands behind the last call"));
+            }
+            let there = frames(number);
+            if wanted > there {
+                let there = count(there, "frame");
+                return Err(Fault::file(
+                    format!(
+                        "has {place}, which plays {wanted} frames, and call {number} of the {of} has {there}"
+                    ),
+                    "play as many frames as the call has, or fewer",
+                ));
+            }
         }
+        Ok(())
     }
 }
 
-fn read_patch(value: &Json, place: &str) -> Result<(usize, Entry), String> {
+fn no_frames(place: &str, why: &str) -> Fault {
+    Fault::file(
+        format!("has {place}, which plays frames of a recorded call, and {why}"),
+        "say by `chunks` what is said, or leave `frames` out",
+    )
+}
+
+fn read_patch(value: &Json, place: &str) -> Result<Patch, String> {
     let at = |problem: String| format!("has {place}, which {problem}");
     let fields = Fields::of(value).map_err(at)?;
-    fields.only(&["at", "entry"]).map_err(at)?;
-    let index = fields.whole("at").map_err(at)?;
+    fields.only(&["at", "before", "entry"]).map_err(at)?;
+    let index = match (fields.get("at"), fields.get("before")) {
+        (Some(_), Some(_)) => return Err(at("has both `at` and `before`".to_owned())),
+        (None, Some(_)) => Place::Before(fields.whole("before").map_err(at)?),
+        _ => Place::At(fields.whole("at").map_err(at)?),
+    };
     let entry = fields.must("entry").map_err(at)?;
-    Ok((index, Entry::read(entry, &format!("{place}.entry"))?))
+    Ok(Patch {
+        place: index,
+        entry: Entry::read(entry, &format!("{place}.entry"))?,
+    })
 }
 
 impl Entry {
     fn read(value: &Json, place: &str) -> Result<Self, String> {
         let at = |problem: String| format!("has {place}, which {problem}");
         let fields = Fields::of(value).map_err(at)?;
-        let chunks = || -> Result<Vec<Chunk>, String> {
-            let list = fields.list("chunks").map_err(at)?;
-            read_chunks(list, place)
-        };
         match fields.text("kind").map_err(at)? {
             "chunks" => {
                 fields.only(&["kind", "chunks"]).map_err(at)?;
-                chunks().map(Self::Chunks)
+                let list = fields.list("chunks").map_err(at)?;
+                read_chunks(list, place).map(Self::Chunks)
             }
             "throw" => {
-                let names = ["kind", "chunks", "message", "code", "accepted"];
-                fields.only(&names).map_err(at)?;
-                let chunks = chunks()?;
-                if chunks.iter().any(|chunk| matches!(chunk, Chunk::Finish(_))) {
-                    return Err(at("throws, and has a `finish` among its chunks".to_owned()));
-                }
-                let accepted = fields.get("accepted").map(|value| {
-                    let accepted = value.as_bool();
-                    accepted
-                        .ok_or_else(|| at("has an `accepted` that is neither `true` nor `false`".to_owned()))
-                });
-                Ok(Self::Throw {
-                    message: fields.said("message").map_err(at)?.to_owned(),
-                    code: fields.said("code").map_err(at)?.to_owned(),
-                    accepted: accepted.transpose()?.unwrap_or(!chunks.is_empty()),
-                    chunks,
-                })
+                let said = read_said(fields, place)?;
+                let failure = read_thrown(fields, &said).map_err(at)?;
+                Ok(Self::Throw { said, failure })
             }
             "hang" => {
-                fields.only(&["kind", "readyFile"]).map_err(at)?;
+                fields.only(&["kind", "frames", "readyFile"]).map_err(at)?;
                 let ready_file = fields.get("readyFile").map(|_| fields.said("readyFile"));
                 Ok(Self::Hang {
+                    frames: fields.maybe_whole("frames").map_err(at)?,
                     ready_file: ready_file.transpose().map_err(at)?.map(str::to_owned),
                 })
+            }
+            "cut" => {
+                fields.only(&["kind", "frames"]).map_err(at)?;
+                let frames = fields.whole("frames").map_err(at)?;
+                Ok(Self::Cut { frames })
             }
             other => Err(at(format!("is of the unknown kind `{}`", shown(other)))),
         }
     }
+}
+
+/// What is said before a failure; nothing where nothing is said about it.
+fn read_said(fields: Fields<'_>, place: &str) -> Result<Said, String> {
+    let at = |problem: String| format!("has {place}, which {problem}");
+    match (fields.get("chunks"), fields.get("frames")) {
+        (Some(_), Some(_)) => Err(at("has both `chunks` and `frames`".to_owned())),
+        (None, None) => Ok(Said::Chunks(Vec::new())),
+        (None, Some(_)) => fields.whole("frames").map(Said::Frames).map_err(at),
+        (Some(_), None) => {
+            let chunks = read_chunks(fields.list("chunks").map_err(at)?, place)?;
+            match chunks.iter().any(|chunk| matches!(chunk, Chunk::Finish(_))) {
+                true => Err(at("throws, and has a `finish` among its chunks".to_owned())),
+                false => Ok(Said::Chunks(chunks)),
+            }
+        }
+    }
+}
+
+fn read_thrown(fields: Fields<'_>, said: &Said) -> Result<Thrown, String> {
+    fields.only(&[
+        "kind",
+        "chunks",
+        "frames",
+        "message",
+        "code",
+        "accepted",
+        "status",
+        "retryAfterMs",
+    ])?;
+    let accepted = fields.get("accepted").map(|value| {
+        let accepted = value.as_bool();
+        accepted.ok_or("has an `accepted` that is neither `true` nor `false`")
+    });
+    let says_nothing = match said {
+        Said::Chunks(chunks) => chunks.is_empty(),
+        Said::Frames(frames) => *frames == 0,
+    };
+    let accepted = accepted.transpose()?.unwrap_or(!says_nothing);
+    let status = fields.maybe_whole::<u16>("status")?;
+    if status.is_some_and(|status| !(400..=599).contains(&status)) {
+        return Err("has a `status` that is no failure, which is from 400 to 599".to_owned());
+    }
+    let retry_after_ms = fields.maybe_whole("retryAfterMs")?;
+    if retry_after_ms.is_some() && (status.is_none() || accepted) {
+        return Err(
+            "has a `retryAfterMs`, which goes with the `status` of a call that was not accepted".to_owned(),
+        );
+    }
+    Ok(Thrown {
+        message: fields.said("message")?.to_owned(),
+        code: fields.said("code")?.to_owned(),
+        status,
+        retry_after_ms,
+        accepted,
+    })
 }
 
 fn read_chunks(list: &[Json], place: &str) -> Result<Vec<Chunk>, String> {
@@ -154,122 +312,5 @@ fn read_chunks(list: &[Json], place: &str) -> Result<Vec<Chunk>, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Path;
-
-    fn problem(text: &str) -> String {
-        let error = Overrides::read(text).unwrap_err().error(Path::new("o.json"));
-        assert_eq!(
-            (error.kind(), error.advice()),
-            (crate::ErrorKind::CassetteBroken, CORRECT)
-        );
-        error
-            .message()
-            .strip_prefix("the session script o.json ")
-            .unwrap()
-            .to_owned()
-    }
-
-    #[test]
-    fn each_rule_names_the_place() {
-        for (text, expected) in [
-            (
-                "[",
-                "is no JSON document: the document ends in the middle (was the file cut?) (column 2)",
-            ),
-            ("1", "is neither a list of entries nor `{\"patches\": […]}`"),
-            (
-                "{\"patches\":[],\"x\":1}",
-                "is neither a list of entries nor `{\"patches\": […]}`",
-            ),
-            ("[{\"kind\":\"hang\"},1]", "has entry 1, which is no object"),
-            (
-                "[{\"kind\":\"wait\"}]",
-                "has entry 0, which is of the unknown kind `wait`",
-            ),
-            ("[{\"kind\":\"chunks\"}]", "has entry 0, which has no `chunks`"),
-            (
-                "[{\"kind\":\"chunks\",\"chunks\":[],\"code\":\"x\"}]",
-                "has entry 0, which has the member `code`, which has no place there",
-            ),
-            (
-                "[{\"kind\":\"chunks\",\"chunks\":[{\"type\":\"text-delta\",\"index\":0}]}]",
-                "has entry 0.chunks[0], which has no `text`",
-            ),
-            (
-                "[{\"kind\":\"throw\",\"chunks\":[],\"message\":\"\",\"code\":\"c\"}]",
-                "has entry 0, which has an empty `message`",
-            ),
-            (
-                "[{\"kind\":\"throw\",\"chunks\":[],\"message\":\"m\"}]",
-                "has entry 0, which has no `code`",
-            ),
-            (
-                "[{\"kind\":\"throw\",\"chunks\":[],\"message\":\"m\",\"code\":\"c\",\"accepted\":1}]",
-                "has entry 0, which has an `accepted` that is neither `true` nor `false`",
-            ),
-            (
-                "[{\"kind\":\"throw\",\"chunks\":[{\"type\":\"finish\",\"reason\":{\"kind\":\"stop\"}}],\"message\":\"m\",\"code\":\"c\"}]",
-                "has entry 0, which throws, and has a `finish` among its chunks",
-            ),
-            (
-                "[{\"kind\":\"hang\",\"readyFile\":\"\"}]",
-                "has entry 0, which has an empty `readyFile`",
-            ),
-            ("{\"patches\":[{\"at\":0}]}", "has patch 0, which has no `entry`"),
-            (
-                "{\"patches\":[{\"at\":-1,\"entry\":{}}]}",
-                "has patch 0, which has a `at` that is no whole number in its range",
-            ),
-            (
-                "{\"patches\":[{\"at\":0,\"entry\":{\"kind\":\"hang\"},\"x\":0}]}",
-                "has patch 0, which has the member `x`, which has no place there",
-            ),
-            (
-                "{\"patches\":[{\"at\":0,\"entry\":{\"kind\":\"hang\",\"code\":0}}]}",
-                "has patch 0.entry, which has the member `code`, which has no place there",
-            ),
-            (
-                "{\"patches\":[{\"at\":1,\"entry\":{\"kind\":\"hang\"}},{\"at\":1,\"entry\":{\"kind\":\"hang\"}}]}",
-                "has two patches at 1",
-            ),
-            (
-                "[{\"kind\":\"chunks\",\"chunks\":[{\"type\":\"finish\",\"reason\":{\"kind\":\"stop\"}},{\"type\":\"text-delta\",\"index\":0,\"text\":\"\"}]}]",
-                "has entry 0.chunks[1], which comes too late: only `finish` may follow `usage`, and nothing follows `finish`",
-            ),
-        ] {
-            assert_eq!(problem(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_patch_may_append_and_not_lie_beyond() {
-        let patch = Overrides::read("{\"patches\":[{\"at\":2,\"entry\":{\"kind\":\"hang\"}}]}").unwrap();
-        assert_eq!((patch.check(2), patch.check(3)), (Ok(()), Ok(())));
-        let error = patch.check(1).unwrap_err().error(Path::new("o.json"));
-        assert_eq!(
-            error.to_string(),
-            "the session script o.json has a patch at 2, and the log has 1 call; patch a call that is there, counted from 0, or append with the number of calls"
-        );
-    }
-
-    #[test]
-    fn a_throw_behind_chunks_was_accepted() {
-        let accepted = |rest: &str| {
-            let text = format!("[{{\"kind\":\"throw\",\"message\":\"m\",\"code\":\"c\",{rest}}}]");
-            match Overrides::read(&text).unwrap() {
-                Overrides::Replace(entries) => match &entries[..] {
-                    [Entry::Throw { accepted, .. }] => *accepted,
-                    other => panic!("{other:?}"),
-                },
-                Overrides::Patch(_) => panic!("a list replaces"),
-            }
-        };
-        assert!(!accepted("\"chunks\":[]"));
-        assert!(accepted("\"chunks\":[],\"accepted\":true"));
-        assert!(accepted(
-            "\"chunks\":[{\"type\":\"text-delta\",\"index\":0,\"text\":\"a\"}]"
-        ));
-    }
-}
+#[path = "overrides_tests.rs"]
+mod tests;

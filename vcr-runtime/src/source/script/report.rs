@@ -43,10 +43,17 @@ pub(super) fn report(
     Error::new(ErrorKind::Miss, text, advice).at(&source.path)
 }
 
-fn headline(source: &ScriptSource, why: &NotTaken, private: bool) -> (String, &'static str) {
+fn headline(source: &ScriptSource, why: &NotTaken, private: bool) -> (String, String) {
     let recorded = source.scripts.len();
-    match why {
-        NotTaken::Refused(error) => (error.message().to_owned(), "correct the request or the script"),
+    let (text, advice) = match why {
+        NotTaken::Unclear { scripts, hash } => return unclear(source, scripts, hash, private),
+        NotTaken::Refused(error) => {
+            let advice = match error.advice() {
+                "" => "correct the request or the script",
+                advice => advice,
+            };
+            (error.message().to_owned(), advice)
+        }
         NotTaken::Exhausted { call, equal, .. } => {
             let script = source.scripts.get(*call);
             let name = script.map_or("", |script| script.name.as_str());
@@ -72,9 +79,29 @@ fn headline(source: &ScriptSource, why: &NotTaken, private: bool) -> (String, &'
                     more => format!("only {more} sessions were"),
                 }
             ),
-            "record the session again with all its children, and name their logs in `source` as `child=FILE`",
+            "record the session again with all its children, and name their logs in `child_files`",
         ),
-    }
+    };
+    (text, advice.to_owned())
+}
+
+/// A session may be any of several that run side by side.
+fn unclear(source: &ScriptSource, scripts: &[usize], hash: &str, private: bool) -> (String, String) {
+    let scripts = || scripts.iter().filter_map(|slot| source.scripts.get(*slot));
+    let names: Vec<&str> = scripts().map(|script| script.name.as_str()).collect();
+    let names = match names.split_last() {
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    };
+    let id = scripts().find_map(|script| Some(&script.header()?.id).filter(|id| !id.is_empty()));
+    let id = id.map_or("ID".into(), |id| id.escape_debug().to_string());
+    let hash = if private { "sha256:…" } else { hash };
+    (
+        format!("a session's first call may belong to {names}, whose sessions run side by side"),
+        format!(
+            "make the calls of each session through a handle with its recorded id, such as `vcr.session(\"{id}\")`, or write `\"firstRequestHash\":\"{hash}\"` into the header of the log that begins with this request"
+        ),
+    )
 }
 
 /// A live session by its key.

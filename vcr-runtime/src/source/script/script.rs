@@ -1,22 +1,21 @@
 //! A session script as a source: one run's cursors, a script a session.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::{self, Ending};
-use super::chunk::{Chunk, Timed};
+use super::binding::{announce, seat};
+use super::entry::{self, Pace};
 use super::fill::Live;
-use super::load::{Script, load};
-use super::overrides::Entry;
+use super::load::{Script, Step, load};
 use super::report;
-use crate::config::SessionFiles;
+use crate::config::{OverrideFile, SessionFiles};
 use crate::error::{Error, Result};
 use crate::json::Json;
-use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, Frames, RecordedRequest};
+use crate::model::{Call, CanonicalRequest};
 use crate::protocol::Providers;
-use crate::source::{Answer, Ask, Hang, Left, Leftovers, Manner, NotTaken, Source, Where};
+use crate::source::{Answer, Ask, Hang, Left, Leftovers, Manner, NotTaken, Recorded, Source, Where, count};
 
 /// One run of a session script and those of its children.
 #[derive(Debug)]
@@ -25,10 +24,9 @@ pub(crate) struct ScriptSource {
     id: String,
     /// The primary first, then the children in the order in which they were created.
     pub(super) scripts: Vec<Script>,
-    /// Which script each live session has, by its key; calls without one are a session together.
-    bound: HashMap<Option<String>, usize>,
     providers: Providers,
-    pace: Option<Duration>,
+    pace: Pace,
+    is_paced: bool,
 }
 
 impl ScriptSource {
@@ -36,23 +34,22 @@ impl ScriptSource {
     ///
     /// # Errors
     /// The first rule that one of them breaks, with its line.
-    pub(crate) fn open(directory: &Path, files: &SessionFiles, providers: Providers) -> Result<Self> {
-        let (scripts, id) = load(directory, files)?;
+    pub(crate) fn open(
+        directory: &Path,
+        files: &SessionFiles,
+        overrides: Option<&OverrideFile>,
+        providers: Providers,
+    ) -> Result<Self> {
+        let (scripts, id) = load(directory, files, overrides)?;
+        let pace = files.pace_ms.filter(|pace| *pace > 0).map(Duration::from_millis);
         Ok(Self {
             path: directory.join(&files.path),
             id,
             scripts,
-            bound: HashMap::new(),
             providers,
-            pace: files.pace_ms.filter(|pace| *pace > 0).map(Duration::from_millis),
+            pace: Pace::of(pace),
+            is_paced: pace.is_some(),
         })
-    }
-
-    /// The script of a live session: its own, or the next that has none.
-    fn slot(&self, session: &Option<String>) -> Result<usize, NotTaken> {
-        let next = || Some(self.bound.len()).filter(|next| *next < self.scripts.len());
-        let slot = self.bound.get(session).copied().or_else(next);
-        slot.ok_or(NotTaken::Over)
     }
 
     /// What the entry does, with its placeholders filled in.
@@ -65,102 +62,34 @@ impl ScriptSource {
     ) -> Result<(Call, Option<Hang>), String> {
         let sessions = (0..self.scripts.len()).map(|index| match index == slot {
             true => session.as_deref(),
-            false => self.scripts[index].live.as_ref().and_then(Option::as_deref),
+            false => self.scripts[index].key(),
         });
         let live = Live::new(&request.messages, sessions.collect());
-        let (mut chunks, ending) = self.said(slot, number, &live)?;
-        for (_, chunk) in &mut chunks {
-            live.chunk(chunk)?;
-        }
-        let hang = match &ending {
-            Ending::Never(hang) => Some(hang.clone()),
-            Ending::Said | Ending::Throws { .. } => None,
-        };
-        let mut call = answer::call(self.paced(chunks), ending);
-        if !request.stream() {
-            fail_whole(&mut call);
-        }
-        let hash = crate::canon::request_hash(request);
-        call.request = Arc::new(RecordedRequest::recorded(request.clone(), hash));
-        Ok((call, hang))
-    }
-
-    fn said(&self, slot: usize, number: usize, live: &Live<'_>) -> Result<(Timed, Ending), String> {
-        let script = &self.scripts[slot];
-        let untimed = |chunks: &[Chunk]| chunks.iter().map(|chunk| (0, chunk.clone())).collect();
-        match script.written(number) {
-            None => {
-                let chunks = script.recorded(number).ok_or("the log has no such call")?;
-                Ok((chunks, Ending::Said))
+        match self.scripts[slot].step(number) {
+            Step::Written { entry, base } => {
+                let base = base.and_then(|base| self.recorded(slot, base));
+                entry::play(entry, base.as_ref(), self.pace, &live, request)
             }
-            Some(Entry::Chunks(chunks)) => Ok((untimed(chunks), Ending::Said)),
-            Some(Entry::Throw {
-                chunks,
-                message,
-                code,
-                accepted,
-            }) => {
-                let (mut message, mut code) = (message.clone(), code.clone());
-                live.text(&mut message)?;
-                live.text(&mut code)?;
-                let accepted = *accepted;
-                let ending = Ending::Throws {
-                    message,
-                    code,
-                    accepted,
-                };
-                Ok((untimed(chunks), ending))
-            }
-            Some(Entry::Hang { ready_file }) => {
-                let mut ready = ready_file.clone();
-                ready.as_mut().map_or(Ok(()), |ready| live.text(ready))?;
-                let ready = ready.map(PathBuf::from);
-                if let Some(missing) = ready.as_deref().and_then(missing_directory) {
-                    let missing = missing.display();
-                    return Err(format!(
-                        "its ready file cannot be made: there is no directory {missing}"
-                    ));
-                }
-                let partial = Chunk::Text {
-                    index: 0,
-                    text: "partial".to_owned(),
-                };
-                Ok((untimed(&[Chunk::Start, partial]), Ending::Never(Hang { ready })))
+            Step::Recorded(number) => {
+                let chunks = self.scripts[slot].recorded(number);
+                let mut chunks = chunks.ok_or("the log has no such call")?;
+                chunks.iter_mut().try_for_each(|(_, chunk)| live.chunk(chunk))?;
+                let mut call = answer::call(self.pace.paced(chunks), Ending::Said);
+                entry::fit(&mut call, request);
+                Ok((call, None))
             }
         }
     }
 
-    /// Times in microseconds from the call's start: of the pace where there is one, else between the recorded ones.
-    fn paced(&self, chunks: Timed) -> impl Iterator<Item = (u64, Chunk)> {
-        let first = chunks.first().map_or(0, |(time, _)| *time);
-        let pace = self
-            .pace
-            .map(|pace| u64::try_from(pace.as_micros()).unwrap_or(u64::MAX));
-        (1_u64..)
-            .zip(chunks)
-            .map(move |(place, (time, chunk))| match pace {
-                Some(pace) => (pace.saturating_mul(place), chunk),
-                None => (time.saturating_sub(first).saturating_mul(1000), chunk),
-            })
+    /// A call of the log as it stands there.
+    fn recorded(&self, slot: usize, number: usize) -> Option<Call> {
+        let chunks = self.scripts[slot].recorded(number)?;
+        Some(answer::call(self.pace.paced(chunks), Ending::Said))
     }
 }
 
-/// Whoever reads no stream gets a failure alone, without what had been said before it.
-fn fail_whole(call: &mut Call) {
-    let is_error = |boundary: &Boundary| boundary.kind == BoundaryKind::Error;
-    if call.boundary.as_ref().is_some_and(is_error) {
-        call.frames = Frames::default();
-        call.http.take_if(|head| head.status < 400);
-    }
-}
-
-/// The directory of a file, where it is not there.
-fn missing_directory(file: &Path) -> Option<&Path> {
-    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty())?;
-    (!parent.is_dir()).then_some(parent)
-}
-
-/// The key of the session that a call belongs to: what the call says of itself, else `metadata.session_id` of its request.
+/// The key of the session that a call belongs to: what the call says of itself, else `metadata.session_id` of its request,
+/// else what it came through.
 fn session_of(ask: &Ask<'_>) -> Option<String> {
     let of_request = || {
         ask.request
@@ -169,7 +98,8 @@ fn session_of(ask: &Ask<'_>) -> Option<String> {
             .get("session_id")
             .and_then(Json::as_str)
     };
-    ask.how.session.or_else(of_request).map(str::to_owned)
+    let key = ask.how.session.or_else(of_request).or(ask.how.scope);
+    key.map(str::to_owned)
 }
 
 impl Source for ScriptSource {
@@ -187,7 +117,10 @@ impl Source for ScriptSource {
             return Err(NotTaken::Refused(report::no_completion()));
         }
         let session = session_of(ask);
-        let slot = self.slot(&session)?;
+        let hash = || crate::canon::request_hash(ask.request);
+        let seat = seat(&self.scripts, session.as_deref(), hash)?;
+        let slot = seat.slot;
+        announce(&mut self.scripts, slot, &ask.request.messages);
         let script = &self.scripts[slot];
         let number = script.next;
         if number >= script.len() {
@@ -206,15 +139,18 @@ impl Source for ScriptSource {
         (ask.servable)(&call).map_err(NotTaken::Refused)?;
         let script = &mut self.scripts[slot];
         script.next = number + 1;
-        script.live = Some(session.clone());
-        self.bound.insert(session, slot);
+        if script.live.is_none() {
+            script.live = Some(session);
+            script.guessed = seat.guessed;
+        }
         Ok(Answer {
             index,
             call: Arc::new(call),
             manner: Manner {
-                timed: self.pace.is_some(),
+                timed: self.is_paced,
                 hang,
             },
+            recorded: Recorded::Itself,
         })
     }
 
@@ -224,6 +160,8 @@ impl Source for ScriptSource {
 
     /// Every script that no session was bound to, and every cursor that has not reached its end.
     fn leftovers(&self) -> Leftovers {
+        let is_unbound = |script: &&Script| script.live.is_none() && script.len() > 0;
+        let unbound = self.scripts.iter().filter(is_unbound).count();
         let left = self.scripts.iter().filter_map(|script| {
             let unused = script.len().saturating_sub(script.next);
             let about = match &script.live {
@@ -249,7 +187,11 @@ impl Source for ScriptSource {
                 "if the program is right to ask for less, record the session again; if several agents made these calls, give each a session key, such as `vcr_session` in its metadata",
             ),
             all: self.scripts.iter().map(Script::len).sum(),
+            besides: (unbound > 0)
+                .then(|| format!("{unbound} of {} never bound", count(self.scripts.len(), "script"))),
             left: left.collect(),
+            // A line a script, and all of them at once.
+            listed: usize::MAX,
         }
     }
 }

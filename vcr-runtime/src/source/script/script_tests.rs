@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::Matching;
+use crate::config::{Matching, OverrideFile, SessionFiles};
 use crate::source::How;
 
 const FINISH: &str = "{\"type\":\"finish\",\"reason\":{\"kind\":\"stop\"}}";
@@ -19,15 +19,33 @@ fn log(created: u32, id: &str, texts: &[&str]) -> String {
     header + &calls.collect::<String>()
 }
 
+/// `source` has the other files behind its path: `session:p.jsonl?child=c.jsonl&override=o.json&pace_ms=5`.
 fn open(files: &[(&str, &str)], source: &str) -> Result<(tempfile::TempDir, ScriptSource)> {
     let root = tempfile::tempdir().unwrap();
     for (name, text) in files {
         std::fs::write(root.path().join(name), text).unwrap();
     }
-    let crate::config::SourceName::Session(files) = crate::config::SourceName::read(source).unwrap() else {
-        panic!("{source} is no session")
+    let (path, options) = source.split_once('?').unwrap_or((source, ""));
+    let mut files = SessionFiles {
+        path: path.strip_prefix("session:").unwrap().to_owned(),
+        ..SessionFiles::default()
     };
-    let source = ScriptSource::open(root.path(), &files, Providers::default())?;
+    let mut overrides = None;
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        let (name, value) = option.split_once('=').unwrap();
+        match name {
+            "child" => files.children.push(value.to_owned()),
+            "override" => {
+                // As a variable names it: it need not be there.
+                overrides = Some(OverrideFile {
+                    path: value.to_owned(),
+                    required: false,
+                });
+            }
+            _ => files.pace_ms = Some(value.parse().unwrap()),
+        }
+    }
+    let source = ScriptSource::open(root.path(), &files, overrides.as_ref(), Providers::default())?;
     Ok((root, source))
 }
 
@@ -52,6 +70,7 @@ fn answer(
             // A script that has ended is not begun again.
             repeat: true,
             session,
+            scope: None,
         },
         servable: &|_| Ok(()),
     })
@@ -105,7 +124,7 @@ fn sessions_take_their_scripts_in_the_order_of_their_first_calls() {
     );
     assert!(
         over.ends_with(
-            "record the session again with all its children, and name their logs in `source` as `child=FILE`"
+            "record the session again with all its children, and name their logs in `child_files`"
         ),
         "{over}"
     );
@@ -120,6 +139,110 @@ fn sessions_take_their_scripts_in_the_order_of_their_first_calls() {
         "{exhausted}"
     );
     assert_eq!(source.leftovers().left, []);
+}
+
+#[test]
+fn siblings_that_nothing_tells_apart_are_named_with_the_ways_out() {
+    let (_root, mut source) = open(
+        &[
+            ("p.jsonl", &log(1, "p", &["p0", "p1"])),
+            ("a.jsonl", &log(2, "rec-a", &["a0", "a1"])),
+            ("b.jsonl", &log(3, "rec-b", &["b0", "b1"])),
+        ],
+        "session:p.jsonl?child=b.jsonl&child=a.jsonl",
+    )
+    .unwrap();
+    assert_eq!(say(&mut source, Some("main")).unwrap(), "p0");
+    assert_eq!(say(&mut source, Some("x")).unwrap(), "a0");
+    let asked = request("hi");
+    let hash = crate::canon::request_hash(&asked);
+    let why = answer(&mut source, Some("y"), &asked).unwrap_err();
+    assert_eq!(why.reason(), Some(crate::observe::Reason::NoMatch));
+    let text = explain(&source, &asked, why, false).to_string();
+    assert!(
+        text.starts_with("a session's first call may belong to a.jsonl or b.jsonl, whose sessions run side by side\n  test      my::test\n"),
+        "{text}"
+    );
+    let advice = |hash: &str| {
+        format!(
+            "\nmake the calls of each session through a handle with its recorded id, such as `vcr.session(\"rec-a\")`, or write `\"firstRequestHash\":\"{hash}\"` into the header of the log that begins with this request"
+        )
+    };
+    assert!(text.ends_with(&advice(&hash)), "{text}");
+    let why = answer(&mut source, Some("y"), &asked).unwrap_err();
+    let private = explain(&source, &asked, why, true).to_string();
+    assert!(private.ends_with(&advice("sha256:…")), "{private}");
+    // Written there, it tells them apart.
+    let told = log(3, "rec-b", &["b0", "b1"]).replace(
+        "{\"type\":\"session\"",
+        &format!("{{\"type\":\"session\",\"firstRequestHash\":\"{hash}\""),
+    );
+    let (_root, mut source) = open(
+        &[
+            ("p.jsonl", &log(1, "p", &["p0"])),
+            ("a.jsonl", &log(2, "rec-a", &["a0"])),
+            ("b.jsonl", &told),
+        ],
+        "session:p.jsonl?child=b.jsonl&child=a.jsonl",
+    )
+    .unwrap();
+    assert_eq!(say(&mut source, Some("main")).unwrap(), "p0");
+    assert_eq!(say(&mut source, Some("x")).unwrap(), "b0");
+    assert_eq!(say(&mut source, Some("y")).unwrap(), "a0");
+}
+
+#[test]
+fn what_a_call_says_of_its_session_counts_more_than_its_way() {
+    let files = [
+        ("p.jsonl", log(1, "p", &["p0", "p1"])),
+        ("a.jsonl", log(2, "a", &["a0", "a1"])),
+        ("b.jsonl", log(3, "b", &["b0"])),
+    ];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let (_root, mut source) = open(&files, "session:p.jsonl?child=a.jsonl&child=b.jsonl").unwrap();
+    let plain = request("hi");
+    let mut of_body = request("hi");
+    let metadata = crate::json::parse("{\"session_id\":\"b\"}").unwrap();
+    of_body.parameters.push("metadata", metadata);
+    let mut said = |request: &CanonicalRequest, session: Option<&str>, scope: Option<&str>| {
+        let how = How {
+            matching: Matching::Sequential,
+            repeat: false,
+            session,
+            scope,
+        };
+        let servable = &|_: &Call| Ok(());
+        let answer = source.take(&Ask {
+            request,
+            how,
+            servable,
+        });
+        answer.unwrap().call.frames[0].chunk.clone()
+    };
+    assert_eq!(said(&plain, None, Some("p")), "p0");
+    assert_eq!(said(&plain, Some("a"), Some("p")), "a0");
+    assert_eq!(said(&of_body, Some("a"), Some("p")), "a1");
+    assert_eq!(said(&of_body, None, Some("p")), "b0");
+    assert_eq!(said(&plain, None, Some("p")), "p1");
+}
+
+#[test]
+fn an_announced_session_fills_a_placeholder_before_it_calls() {
+    let parent = log(1, "p", &["go", "ask {{session:2}} and {{session:3}}"]);
+    let files = [
+        ("p.jsonl", parent.as_str()),
+        ("a.jsonl", &log(2, "a", &["a0"])),
+        ("b.jsonl", &log(3, "b", &["b0"])),
+    ];
+    let (_root, mut source) = open(&files, "session:p.jsonl?child=a.jsonl&child=b.jsonl").unwrap();
+    let asked = |text: &str| request(text);
+    answer(&mut source, Some("main"), &asked("begin")).unwrap();
+    let told = asked("started subagent k-9. Then it started subagent k-10.");
+    let answered = answer(&mut source, Some("main"), &told).unwrap();
+    assert_eq!(answered.call.frames[0].chunk, "ask k-9 and k-10");
+    // Whoever calls first, each has the script that was kept for it.
+    assert_eq!(say(&mut source, Some("k-10")).unwrap(), "b0");
+    assert_eq!(say(&mut source, Some("k-9")).unwrap(), "a0");
 }
 
 #[test]
@@ -174,6 +297,7 @@ fn a_call_that_is_refused_takes_and_binds_nothing() {
             matching: Matching::Sequential,
             repeat: false,
             session: Some("a"),
+            scope: None,
         },
         servable: &|_| Err(Error::new(crate::ErrorKind::Miss, "no", "")),
     };
@@ -230,7 +354,54 @@ fn an_override_patches_appends_and_replaces() {
     let cut = answer(&mut source, None, &asked).unwrap().call;
     assert_eq!(
         cut.boundary.as_ref().map(|boundary| boundary.kind),
-        Some(BoundaryKind::Truncated)
+        Some(crate::model::BoundaryKind::Truncated)
+    );
+}
+
+#[test]
+fn a_patch_in_front_of_a_call_leaves_it_to_the_next() {
+    let patch = r#"{"patches":[
+        {"before":1,"entry":{"kind":"throw","message":"slow down","code":"rate_limit","status":429}},
+        {"before":1,"entry":{"kind":"cut","frames":1}},
+        {"before":0,"entry":{"kind":"hang","frames":0}},
+        {"at":1,"entry":{"kind":"throw","frames":1,"message":"m","code":"c"}}]}"#;
+    let logged = log(1, "p", &["0", "1"]);
+    let files = [("p.jsonl", logged.as_str()), ("o.json", patch)];
+    let (_root, mut source) = open(&files, "session:p.jsonl?override=o.json").unwrap();
+    let mut asked = request("x");
+    asked.parameters.push("stream", true);
+    let mut told = Vec::new();
+    for _ in 0..5 {
+        let answer = answer(&mut source, None, &asked).unwrap();
+        let text: String = answer
+            .call
+            .frames
+            .iter()
+            .map(|frame| frame.chunk.as_str())
+            .collect();
+        let end = answer
+            .call
+            .boundary
+            .as_ref()
+            .map_or("ok", |boundary| &boundary.error_type);
+        told.push(format!("{text}/{end}"));
+    }
+    assert_eq!(
+        told,
+        ["/Cancelled", "0/ok", "/rate_limit", "1/ConnectionReset", "1/c"]
+    );
+    assert!(matches!(
+        answer(&mut source, None, &asked),
+        Err(NotTaken::Exhausted { .. })
+    ));
+    let beyond = r#"{"patches":[{"at":0,"entry":{"kind":"cut","frames":3}}]}"#;
+    let files = [("p.jsonl", logged.as_str()), ("o.json", beyond)];
+    let error = open(&files, "session:p.jsonl?override=o.json").unwrap_err();
+    assert!(
+        error
+            .message()
+            .ends_with("o.json has patch 0.entry, which plays 3 frames, and call 0 of the log has 2 frames"),
+        "{error}"
     );
 }
 
@@ -331,7 +502,7 @@ fn files_that_are_not_there_say_what_to_do() {
             "session:../p.jsonl",
             crate::ErrorKind::CassetteBroken,
             "../p.jsonl cannot be read: its path is not a relative path of plain names, at most 1024 bytes long",
-            "name another file in `source`",
+            "name another file of the fixture directory",
         ),
         (
             &[
@@ -359,7 +530,7 @@ fn files_that_are_not_there_say_what_to_do() {
         path: "p.jsonl".to_owned(),
         ..SessionFiles::default()
     };
-    let error = ScriptSource::open(root.path(), &files, Providers::default()).unwrap_err();
+    let error = ScriptSource::open(root.path(), &files, None, Providers::default()).unwrap_err();
     assert!(
         error
             .message()

@@ -29,6 +29,7 @@ impl Exchange for Session {
         upstream: &'a Upstream,
         request: HttpRequest<'a>,
         headers: &'a [(String, String)],
+        _: Option<std::sync::Arc<str>>,
     ) -> Pin<Box<dyn Future<Output = HttpTurn> + Send + 'a>> {
         Box::pin(async move { (self.0)(upstream, &request, headers) })
     }
