@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::fault::{
     Fault, Read, flag, items, list, members, micros, object, optional, string, text, text_into, value, whole,
 };
-use crate::json::{Json, Object, Parser};
+use crate::json::{Document, Documents, Json, Object, Parser, Texts};
 use crate::model::{
     Boundary, BoundaryKind, Call, Frame, Frames, HttpHead, Metrics, Piece, Raw, RawBody, RecordedRequest,
     Take, ToolCall, Usage,
@@ -77,7 +77,7 @@ impl CallParts {
             "response_timeline" => call.frames = optional(parser, frames_of)?.unwrap_or_default(),
             "exception_boundary" => call.boundary = optional(parser, boundary_of)?.flatten(),
             "usage" => call.usage = optional(parser, usage_of)?,
-            "template" => call.template = optional(parser, value)?,
+            "template" => call.template = optional(parser, |parser| Ok(Document::read(parser)?))?,
             "raw_payload" => call.raw = optional(parser, raw_of)?.flatten(),
             "note" => call.note = optional(parser, string)?,
             _ => drop(parser.skip()?),
@@ -301,8 +301,8 @@ fn raw_of(parser: &mut Parser<'_>) -> Read<Option<Raw>> {
     members(parser, |parser, key| {
         match &*key {
             "transcript" => transcript = optional(parser, |parser| list(parser, piece_of))?,
-            "sync_response" => unary = optional(parser, value)?,
-            "stream_chunks" => chunks = optional(parser, |parser| list(parser, value))?,
+            "sync_response" => unary = optional(parser, |parser| Ok(Document::read(parser)?))?,
+            "stream_chunks" => chunks = optional(parser, chunks_of)?,
             "chunk_offsets_ms" => offsets_us = optional(parser, |parser| list(parser, micros))?,
             _ => drop(parser.skip()?),
         }
@@ -318,6 +318,13 @@ fn raw_of(parser: &mut Parser<'_>) -> Read<Option<Raw>> {
         (None, None, None) => return Ok(None),
     };
     Ok(Some(Raw { body }))
+}
+
+fn chunks_of(parser: &mut Parser<'_>) -> Read<Documents> {
+    let mut texts = Texts::default();
+    items(parser, |parser, _| Ok(texts.read(parser)?))?;
+    texts.shrink_to_fit();
+    Ok(Documents::Texts(texts))
 }
 
 fn piece_of(parser: &mut Parser<'_>) -> Read<Piece> {

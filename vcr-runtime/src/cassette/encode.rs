@@ -67,7 +67,7 @@ pub(crate) fn call_members(call: &Call) -> Object {
         members.push("usage", usage(counts));
     }
     if let Some(template) = &call.template {
-        members.push("template", template.clone());
+        members.push("template", template.tree().into_owned());
     }
     if let Some(raw) = &call.raw {
         members.push("raw_payload", raw_payload(raw));
@@ -175,9 +175,9 @@ fn usage(usage: &Usage) -> Object {
 fn raw_payload(raw: &Raw) -> Object {
     let mut object = Object::new();
     match &raw.body {
-        RawBody::Unary(body) => object.push("sync_response", body.clone()),
+        RawBody::Unary(body) => object.push("sync_response", body.tree().into_owned()),
         RawBody::Chunks { chunks, offsets_us } => {
-            object.push("stream_chunks", chunks.clone());
+            object.push("stream_chunks", chunks.trees().into_owned());
             let offsets = offsets_us
                 .iter()
                 .map(|offset| Json::Number(Number::from_micros_as_ms(*offset)));

@@ -218,7 +218,7 @@ async fn replay<T: DeserializeOwned, E>(session: &Session, played: Played) -> Re
         return Err(InterceptError::Replayed(Failure::from_boundary(boundary)));
     }
     let text = match call.raw.as_ref().map(|raw| &raw.body) {
-        Some(RawBody::Unary(body)) => compact(body),
+        Some(RawBody::Unary(body)) => body.text().to_string(),
         // What has no other form in a cassette, such as `null`.
         Some(RawBody::Transcript(pieces)) => {
             let bytes: Vec<u8> = pieces

@@ -6,16 +6,21 @@
 #[cfg(feature = "harness")]
 mod bytes;
 mod convert;
+mod copy;
+mod document;
 mod number;
 mod parse;
 mod scalar;
+mod sink;
 mod value;
 mod write;
 
 pub(crate) use convert::{from_serialize, from_value, to_value};
+pub(crate) use document::{Document, Documents, Texts, member_of};
 pub(crate) use number::Number;
 pub(crate) use parse::{JsonError, Limits, Nested, Parser, parse};
 pub(crate) use scalar::{is_plain, next_special};
+pub(crate) use sink::Sink;
 pub(crate) use value::{Json, Object};
 #[cfg(feature = "harness")]
 pub(crate) use write::pretty_at;

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use super::Sink;
+
 /// A JSON number in the spelling of its document.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Number {
@@ -39,6 +41,31 @@ impl Number {
             text.pop();
         }
         Self::Text(text.into())
+    }
+
+    /// Appends its text.
+    pub(crate) fn write(&self, out: &mut impl Sink) {
+        match self {
+            Self::Int(value) => {
+                let mut digits = [0; 20];
+                let mut at = digits.len();
+                let mut left = value.unsigned_abs();
+                loop {
+                    at -= 1;
+                    digits[at] = b'0' + (left % 10) as u8;
+                    left /= 10;
+                    if left == 0 {
+                        break;
+                    }
+                }
+                if *value < 0 {
+                    out.put("-");
+                }
+                // They are digits.
+                out.put(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+            }
+            Self::Text(text) => out.put(text),
+        }
     }
 
     /// How long its text is.
@@ -102,6 +129,14 @@ mod tests {
             "9007199254740993",
         ] {
             assert_eq!(Number::from_text(text).to_string(), text);
+            let mut out = String::new();
+            Number::from_text(text).write(&mut out);
+            assert_eq!(out, text);
+        }
+        for value in [0, 7, -10, i64::MAX, i64::MIN] {
+            let mut out = String::new();
+            Number::Int(value).write(&mut out);
+            assert_eq!(out, value.to_string());
         }
         assert_eq!(Number::from_u64(u64::MAX).as_u64(), Some(u64::MAX));
     }

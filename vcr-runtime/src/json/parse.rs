@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn node(&mut self) -> Parsed<()> {
+    pub(super) fn node(&mut self) -> Parsed<()> {
         self.nodes += 1;
         if self.nodes > self.limits.nodes {
             return Err(self.error("the document has too many values"));

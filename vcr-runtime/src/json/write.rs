@@ -1,13 +1,12 @@
-use std::fmt::Write as _;
-
 use super::scalar::next_special;
-use super::{Json, Object};
+use super::{Json, Object, Sink};
 
 /// The document without white space.
 pub(crate) fn compact(document: &Json) -> String {
-    let mut out = String::with_capacity(128);
+    let mut out = Vec::with_capacity(128);
     compact_into(document, &mut out);
-    out
+    // Made of texts, so it is one.
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// The most numbers of a list that are spaced out. More of them are a vector or a list of times, in which nobody looks
@@ -21,29 +20,29 @@ const LARGE: usize = 64 << 10;
 const WIDTH: usize = 120;
 
 /// Appends the document without white space.
-pub(crate) fn compact_into(document: &Json, out: &mut String) {
+pub(crate) fn compact_into(document: &Json, out: &mut impl Sink) {
     match document {
         Json::Array(items) => {
-            out.push('[');
+            out.put("[");
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
-                    out.push(',');
+                    out.put(",");
                 }
                 compact_into(item, out);
             }
-            out.push(']');
+            out.put("]");
         }
         Json::Object(object) => {
-            out.push('{');
+            out.put("{");
             for (index, (key, value)) in object.iter().enumerate() {
                 if index > 0 {
-                    out.push(',');
+                    out.put(",");
                 }
                 quote_into(key, out);
-                out.push(':');
+                out.put(":");
                 compact_into(value, out);
             }
-            out.push('}');
+            out.put("}");
         }
         scalar => scalar_into(scalar, out),
     }
@@ -203,24 +202,21 @@ fn indent(depth: usize, out: &mut String) {
     }
 }
 
-fn scalar_into(document: &Json, out: &mut String) {
+fn scalar_into(document: &Json, out: &mut impl Sink) {
     match document {
-        Json::Bool(true) => out.push_str("true"),
-        Json::Bool(false) => out.push_str("false"),
-        Json::Number(number) => {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "{number}");
-        }
+        Json::Bool(true) => out.put("true"),
+        Json::Bool(false) => out.put("false"),
+        Json::Number(number) => number.write(out),
         Json::String(text) => quote_into(text, out),
-        Json::Null | Json::Array(_) | Json::Object(_) => out.push_str("null"),
+        Json::Null | Json::Array(_) | Json::Object(_) => out.put("null"),
     }
 }
 
 /// Appends `text` as a JSON string, quotes included.
-pub(crate) fn quote_into(text: &str, out: &mut String) {
-    out.push('"');
-    escape_into(text, out);
-    out.push('"');
+pub(crate) fn quote_into(text: &str, out: &mut impl Sink) {
+    out.put("\"");
+    out.put_escaped(text);
+    out.put("\"");
 }
 
 /// Appends `text` with the escapes that JSON requires and no others: `"`, `\`, and the controls below U+0020.

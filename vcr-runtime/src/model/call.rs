@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::{CanonicalRequest, Frames, Usage};
-use crate::json::{Json, Object};
+use crate::json::{Document, Documents, Json, Object};
 
 /// One recording of a scenario; the seed calls it a trace.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Call {
     pub(crate) boundary: Option<Boundary>,
     pub(crate) usage: Option<Usage>,
     /// What is constant over the response, so that frames render back to the provider's wire form.
-    pub(crate) template: Option<Json>,
+    pub(crate) template: Option<Document>,
     pub(crate) raw: Option<Raw>,
     /// Why the raw layer was kept or what was odd, for people.
     pub(crate) note: Option<String>,
@@ -160,9 +160,9 @@ pub(crate) struct Raw {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RawBody {
     /// A unary JSON body in the protocol's usual spelling (compact).
-    Unary(Json),
+    Unary(Document),
     /// The JSON payload of each event in the protocol's usual framing, with its offset.
-    Chunks { chunks: Vec<Json>, offsets_us: Vec<u64> },
+    Chunks { chunks: Documents, offsets_us: Vec<u64> },
     /// The bytes themselves, one piece an event.
     Transcript(Vec<Piece>),
 }
@@ -219,7 +219,7 @@ mod tests {
         };
         let mut call = Call {
             frames: vec![opaque, text].into(),
-            template: Some(Json::Null),
+            template: Some(Json::Null.into()),
             ..Call::default()
         };
         Arc::make_mut(&mut call.request).protocol = Some("anthropic-messages".to_owned());

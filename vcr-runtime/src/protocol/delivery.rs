@@ -62,11 +62,19 @@ impl<'w> Delivery<'w> {
 
     /// The payload at that place, ready for the wire.
     pub(crate) fn piece(&self, place: usize, payload: &Json, template: Option<&Json>) -> String {
-        match (self.in_array, place) {
-            (false, _) => self.wire.frame_as_recorded(payload, template),
-            (true, 0) => format!("[{}", compact(payload)),
-            (true, _) => format!(",\r\n{}", compact(payload)),
+        let text = compact(payload);
+        let mut out = String::with_capacity(text.len() + 64);
+        self.write_piece(place, &text, template, &mut out);
+        out
+    }
+
+    /// Appends the payload at that place, a text without white space.
+    pub(crate) fn write_piece(&self, place: usize, payload: &str, template: Option<&Json>, out: &mut String) {
+        if !self.in_array {
+            return self.wire.write_frame_as_recorded(payload, template, out);
         }
+        out.push_str(if place == 0 { "[" } else { ",\r\n" });
+        out.push_str(payload);
     }
 
     /// What stands after the last of `count` payloads of a complete stream.

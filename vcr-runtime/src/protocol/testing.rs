@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Answer, Framer, Framing, HttpRequest, Tail, Wire, WireEvent};
 use crate::canon::equivalent;
 use crate::json::{Json, compact, parse};
-use crate::model::{Boundary, BoundaryKind, Frame, Usage};
+use crate::model::{Boundary, BoundaryKind, Frame, Frames, Usage};
 use crate::protocol::{Timeline, Told};
 
 /// A tick that merges whatever can be merged.
@@ -302,6 +302,9 @@ fn unary_row(wire: &dyn Wire, name: String, status: u16, body: &str) -> Row {
     assert_eq!(recorded.boundary.is_some(), status >= 400, "{name}");
     assert_eq!(recorded.tail.odd, None, "{name}");
     let rendered = wire.render_unary(&recorded.answer());
+    if let Some(written) = written(wire, &recorded.answer()) {
+        assert_eq!(written, compact(&rendered), "{name}");
+    }
     Row {
         name,
         events: 1,
@@ -309,6 +312,20 @@ fn unary_row(wire: &dyn Wire, name: String, status: u16, body: &str) -> Row {
         template: recorded.template().len(),
         difference: difference(&wire.comparable(&document), &wire.comparable(&rendered), ""),
     }
+}
+
+/// The unary body that a call which was read from a file is answered with, where the protocol writes it without a tree.
+pub(crate) fn written(wire: &dyn Wire, answer: &Answer<'_>) -> Option<String> {
+    let template = compact(answer.template?);
+    let mut frames = Frames::default();
+    for frame in answer.frames {
+        let mut rest = frame.clone();
+        let chunk = std::mem::take(&mut rest.chunk);
+        frames.push_text(rest, &chunk);
+    }
+    let mut out = Vec::new();
+    wire.write_kept(&template, &frames, answer.usage, &mut out)
+        .then(|| String::from_utf8(out).unwrap())
 }
 
 /// A provider-neutral request, as [`crate::Request`] makes it, from the body of a chat completion.

@@ -5,19 +5,24 @@ use std::borrow::Cow;
 use super::common::refusal;
 use super::neutral::{Ask, Unsayable};
 use super::rules::Rules;
-use crate::json::{Json, Object};
-use crate::model::{Boundary, CanonicalRequest, Frame, Framing, RecordedRequest, Usage};
+use crate::json::{Json, Object, compact};
+use crate::model::{Boundary, CanonicalRequest, Frame, Frames, Framing, RecordedRequest, Usage};
 
 impl Framing {
     /// The framing of a content type; `None` when its body is one whole.
     pub(crate) fn of(content_type: Option<&str>) -> Option<Self> {
-        let media_type = content_type?.split(';').next()?.trim().to_ascii_lowercase();
-        match media_type.as_str() {
-            "text/event-stream" => Some(Self::Sse),
-            "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Some(Self::Ndjson),
-            "application/vnd.amazon.eventstream" => Some(Self::Opaque),
-            _ => None,
-        }
+        const TYPES: [(&str, Framing); 5] = [
+            ("text/event-stream", Framing::Sse),
+            ("application/x-ndjson", Framing::Ndjson),
+            ("application/ndjson", Framing::Ndjson),
+            ("application/jsonl", Framing::Ndjson),
+            ("application/vnd.amazon.eventstream", Framing::Opaque),
+        ];
+        let media_type = content_type?.split(';').next()?.trim();
+        let known = TYPES
+            .iter()
+            .find(|(name, _)| media_type.eq_ignore_ascii_case(name));
+        known.map(|(_, framing)| *framing)
     }
 }
 
@@ -219,6 +224,18 @@ pub(crate) trait Wire: Sync + Send {
     /// The unary body of an answer.
     fn render_unary(&self, answer: &Answer<'_>) -> Json;
 
+    /// Appends the unary body of an answer that did not fail, by its template as the file keeps it, a text without white
+    /// space. `false` when it has to be rendered from a tree, which is always right.
+    fn write_kept(
+        &self,
+        _template: &str,
+        _frames: &Frames,
+        _usage: Option<&Usage>,
+        _out: &mut Vec<u8>,
+    ) -> bool {
+        false
+    }
+
     /// The events of a streamed answer: for each the index of the frame it belongs to, and its payload.
     /// Events after the last frame (usage, error) name the last frame.
     fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)>;
@@ -230,12 +247,20 @@ pub(crate) trait Wire: Sync + Send {
         false
     }
 
-    /// The usual framing of one payload, ready for the wire.
-    fn frame(&self, payload: &Json) -> String;
+    /// Appends the usual framing of one payload, ready for the wire. The payload is a text without white space.
+    fn write_frame(&self, payload: &str, out: &mut String);
 
-    /// The same by the template, for servers that put more around some payloads than is usual.
-    fn frame_as_recorded(&self, payload: &Json, _template: Option<&Json>) -> String {
-        self.frame(payload)
+    /// The same of a payload that is no text yet.
+    fn frame(&self, payload: &Json) -> String {
+        let text = compact(payload);
+        let mut out = String::with_capacity(text.len() + 64);
+        self.write_frame(&text, &mut out);
+        out
+    }
+
+    /// [`write_frame`](Self::write_frame) by the template, for servers that put more around some payloads than is usual.
+    fn write_frame_as_recorded(&self, payload: &str, _template: Option<&Json>, out: &mut String) {
+        self.write_frame(payload, out);
     }
 
     /// What stands after the last payload of a complete stream; by the template, as some servers leave it out.

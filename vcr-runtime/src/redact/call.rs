@@ -44,7 +44,9 @@ impl Redactor {
             }
         }
         if let Some(template) = &mut call.template {
-            self.json(template);
+            template.change(|template| {
+                self.json(template);
+            });
         }
         if let Some(boundary) = &mut call.boundary {
             boundary.message = self.text(&boundary.message).into_owned();
@@ -108,7 +110,7 @@ mod tests {
         let answer = r#"{"id":"resp_1","safety_identifier":"user-9aBcD","user":"u"}"#;
         let document = crate::json::parse(&format!("{{\"response\":{answer}}}")).unwrap();
         let mut call = Call {
-            template: Some(document.clone()),
+            template: Some(document.clone().into()),
             ..Call::default()
         };
         redactor.call(&mut call);

@@ -43,11 +43,6 @@ impl Redactor {
         !look.is_suspect && look.runs.iter().all(|run| look.is_run_clean(run))
     }
 
-    /// Whether a secret may begin in a text, or letters are spelled in a way that would hide one.
-    fn hides(&self, text: &str) -> bool {
-        self.finder.suspects(text) || text.contains("\\/")
-    }
-
     /// Whether a member of a JSON text, or of one inside of its strings, has the name of a credential.
     fn names_credential(&self, text: &str) -> bool {
         members(text).any(|(name, _)| self.is_name_of_credential(name))
@@ -55,7 +50,7 @@ impl Redactor {
 
     fn is_name_of_credential(&self, name: &str) -> bool {
         // An account beside an error is one, too.
-        self.members.contains(name) || name == "user_id"
+        self.names.contains(name) || name == "user_id"
     }
 }
 
@@ -169,7 +164,7 @@ struct Line {
 impl<'t> Look<'_, 't> {
     fn document(&mut self) {
         let text = self.text;
-        if self.redactor.hides(text) {
+        if self.redactor.finder.suspects(text) {
             self.is_suspect = true;
             return;
         }
@@ -241,7 +236,8 @@ impl<'t> Look<'_, 't> {
         self.unlike += 1;
         self.is_searched = self.unlike > MOST_UNLIKE;
         self.redactor
-            .hides(if self.is_searched { self.text } else { line })
+            .finder
+            .suspects(if self.is_searched { self.text } else { line })
     }
 
     /// What follows the line that `rest` begins with, if that is the latest one but for its hole.
@@ -364,7 +360,8 @@ impl<'t> Look<'_, 't> {
     }
 
     fn is_run_clean(&self, run: &Run<'_>) -> bool {
-        let is_clean = |text: &str| !self.redactor.hides(text) && !self.redactor.names_credential(text);
+        let is_clean =
+            |text: &str| !self.redactor.finder.suspects(text) && !self.redactor.names_credential(text);
         match run.pieces.as_slice() {
             [] => true,
             [piece] => is_clean(piece),

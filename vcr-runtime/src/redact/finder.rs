@@ -20,6 +20,8 @@ pub(super) enum Reach {
     Everything,
     /// Values of variables alone: the text is a signature, or encrypted.
     Variables,
+    /// None but by the name of the member that holds it: the text that this one was read from has been searched.
+    Names,
 }
 
 /// Finds secrets in a text. A clean text costs two quick passes over it.
@@ -106,7 +108,7 @@ impl Finder {
             || self.has_escapes
             || self.short.is_match(text)
             || self.long.is_match(text)
-            || text.contains("\\u")
+            || has_odd_escapes(text)
     }
 
     /// What to tell a person about a rule, without the secret.
@@ -232,6 +234,20 @@ impl Finder {
         }
         end
     }
+}
+
+/// Whether a JSON text may spell a letter, a digit or a slash with an escape.
+fn has_odd_escapes(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        match rest.as_bytes().get(at + 1) {
+            Some(b'u' | b'/') => return true,
+            // A backslash that is escaped begins no escape.
+            Some(b'\\') => rest = &rest[at + 2..],
+            _ => rest = &rest[at + 1..],
+        }
+    }
+    false
 }
 
 fn literals<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Regex> {

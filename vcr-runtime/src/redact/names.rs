@@ -2,12 +2,14 @@
 /// other counts are never equal to one of them.
 #[derive(Clone)]
 pub(super) struct Names {
+    /// In normal form, sorted.
     names: Vec<String>,
-    /// A bit for the hash of each: nearly every name that is asked for is none of them.
-    marks: [u64; WORDS],
+    /// The first and the last letters of the names of each length, so that nearly every other name is told apart at once.
+    letters: [(u32, u32); LONGEST + 1],
 }
 
-const WORDS: usize = 16;
+/// The longest built-in name has 22 letters; a project's may be longer.
+const LONGEST: usize = 64;
 
 impl Names {
     fn new(built_in: &[&str], added: &[String], kept: &[String]) -> Self {
@@ -19,12 +21,16 @@ impl Names {
             .filter(|name| !name.is_empty() && !kept.contains(name))
             .collect();
         names.sort_unstable();
-        let mut marks = [0; WORDS];
-        for name in &names {
-            let (word, bit) = mark(name);
-            marks[word] |= bit;
+        let mut letters = [(0, 0); LONGEST + 1];
+        for name in names.iter().map(String::as_bytes) {
+            if let (Some(slot), Some(first), Some(last)) =
+                (letters.get_mut(name.len()), name.first(), name.last())
+            {
+                slot.0 |= bit(*first);
+                slot.1 |= bit(*last);
+            }
         }
-        Self { names, marks }
+        Self { names, letters }
     }
 
     /// Members of JSON bodies.
@@ -38,41 +44,34 @@ impl Names {
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
-        // The longest built-in name has 22 letters. Asked for every member of every request, so nothing is allocated.
-        if !(2..=64).contains(&name.len()) {
+        // Asked for every member of every request, so nothing is allocated.
+        if !(2..=LONGEST).contains(&name.len()) {
             return false;
         }
-        let (word, bit) = mark(name);
-        if self.marks[word] & bit == 0 {
+        let length = letters(name).count();
+        let (firsts, lasts) = self.letters[length];
+        let (first, last) = (letters(name).next(), letters(name).next_back());
+        let (Some(first), Some(last)) = (first, last) else {
             return false;
-        }
-        let mut all = [0; 64];
-        let mut length = 0;
-        for letter in letters(name) {
-            all[length] = letter;
-            length += 1;
+        };
+        if firsts & bit(first) == 0 || lasts & bit(last) == 0 {
+            return false;
         }
         self.names
-            .binary_search_by(|known| known.as_bytes().cmp(&all[..length]))
+            .binary_search_by(|known| known.bytes().cmp(letters(name)))
             .is_ok()
     }
 }
 
-/// What counts of a name.
-fn letters(name: &str) -> impl Iterator<Item = u8> {
-    let counts = name.bytes().filter(|byte| !matches!(byte, b'-' | b'_'));
-    counts.map(|byte| byte.to_ascii_lowercase())
+/// The letters of a name in normal form.
+fn letters(name: &str) -> impl DoubleEndedIterator<Item = u8> {
+    let letters = name.bytes().filter(|byte| !matches!(byte, b'-' | b'_'));
+    letters.map(|byte| byte.to_ascii_lowercase())
 }
 
-/// The bit of a name: its word, and the word with this bit alone.
-fn mark(name: &str) -> (usize, u64) {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for letter in letters(name) {
-        hash = (hash ^ u64::from(letter)).wrapping_mul(0x100_0000_01b3);
-    }
-    // The high bits are the mixed ones.
-    let bit = hash >> 54;
-    ((bit / 64) as usize % WORDS, 1 << (bit % 64))
+/// Letters that share one are told apart elsewhere.
+fn bit(letter: u8) -> u32 {
+    1 << (letter & 31)
 }
 
 fn normal(name: &str) -> String {
@@ -161,20 +160,16 @@ const QUERY: [&str; 24] = [
 /// Members that hold a signature or encrypted reasoning. A provider refuses the next turn when a byte of them is
 /// changed, so only values of variables are removed from them.
 pub(super) fn is_opaque_member(name: &str) -> bool {
-    // Quick refusal before the copy: every name of the list begins with one of these.
-    matches!(
-        name.bytes().next(),
-        Some(b's' | b't' | b'r' | b'e' | b'S' | b'T' | b'R' | b'E')
-    ) && name.len() <= 24
-        && matches!(
-            normal(name).as_str(),
-            "signature"
-                | "thoughtsignature"
-                | "reasoningsignature"
-                | "thinkingsignature"
-                | "encryptedcontent"
-                | "redactedcontent"
-        )
+    const OPAQUE: [&str; 6] = [
+        "signature",
+        "thoughtsignature",
+        "reasoningsignature",
+        "thinkingsignature",
+        "encryptedcontent",
+        "redactedcontent",
+    ];
+    // The shortest and the longest, with dashes.
+    (9..=24).contains(&name.len()) && OPAQUE.iter().any(|opaque| opaque.bytes().eq(letters(name)))
 }
 
 /// The `type` of a block whose `data` is encrypted reasoning.
@@ -222,7 +217,15 @@ mod tests {
     fn the_lists_are_in_normal_form() {
         for name in MEMBERS.iter().chain(&QUERY) {
             assert_eq!(normal(name), *name);
+            assert!(name.len() <= LONGEST);
         }
+        let (members, query) = (Names::members(&[], &[]), Names::query(&[], &[]));
+        assert!(MEMBERS.iter().all(|name| members.contains(name)));
+        assert!(
+            QUERY
+                .iter()
+                .all(|name| query.contains(&name.to_ascii_uppercase()))
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::model::{CanonicalRequest, PLAIN};
 /// Every function is idempotent, and gives the same result whatever the secret was.
 pub(crate) struct Redactor {
     pub(super) finder: Finder,
-    pub(super) members: Names,
+    pub(super) names: Names,
     headers: Vec<String>,
     kept_headers: Vec<String>,
 }
@@ -44,7 +44,7 @@ impl Redactor {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Ok(Self {
             finder: Finder::new(rules, environment)?,
-            members: Names::members(&rules.members, &rules.keep_members),
+            names: Names::members(&rules.members, &rules.keep_members),
             headers: lower(&rules.headers),
             kept_headers: lower(&rules.keep_headers),
         })
@@ -52,13 +52,30 @@ impl Redactor {
 
     /// A request before it is matched, stored or shown. Returns whether it changed.
     pub(crate) fn request(&self, request: &mut CanonicalRequest) -> bool {
+        self.request_within(request, Reach::Everything)
+    }
+
+    /// The same for a request whose messages and parameters come from a JSON text that [is plain](Self::is_plain_request), and
+    /// from nowhere else: only members that hold a credential by their name are left to be found.
+    pub(crate) fn clean_request(&self, request: &mut CanonicalRequest) -> bool {
+        self.request_within(request, Reach::Names)
+    }
+
+    /// Whether no string of a request's JSON text can hold what looks like a secret. One look at the whole is cheaper than one at
+    /// each of its strings.
+    pub(crate) fn is_plain_request(&self, text: &[u8]) -> bool {
+        std::str::from_utf8(text).is_ok_and(|text| !self.finder.suspects(text))
+    }
+
+    fn request_within(&self, request: &mut CanonicalRequest, reach: Reach) -> bool {
+        // These two may come from a path.
         let mut changed = self.in_place(&mut request.model, Reach::Everything);
         changed |= self.in_place(&mut request.provider, Reach::Everything);
         for message in &mut request.messages {
-            changed |= self.json(message);
+            changed |= self.value(message, Role::Plain, reach);
         }
         changed |= self.query_of(&request.protocol, &mut request.parameters);
-        changed | self.object(&mut request.parameters)
+        changed | self.members(&mut request.parameters, reach)
     }
 
     /// The query of a plain HTTP call, whose keys have names of their own. Returns whether it changed.
@@ -78,7 +95,7 @@ impl Redactor {
 
     /// A document: members by their name, texts by what they hold. Returns whether it changed.
     pub(crate) fn json(&self, document: &mut Json) -> bool {
-        self.value(document, Role::Plain)
+        self.value(document, Role::Plain, Reach::Everything)
     }
 
     /// A text; when it is JSON itself, as the arguments of a tool are, its members by their name too.
@@ -129,7 +146,8 @@ impl Redactor {
             .join("&")
     }
 
-    fn value(&self, value: &mut Json, role: Role) -> bool {
+    /// `reach` is what is looked for in texts that nothing is known of.
+    fn value(&self, value: &mut Json, role: Role, reach: Reach) -> bool {
         match value {
             Json::String(text) if role == Role::Credential => {
                 let changes = !text.is_empty() && text != PLACEHOLDER;
@@ -138,22 +156,28 @@ impl Redactor {
                 }
                 changes
             }
-            Json::String(text) if role == Role::Opaque => self.in_place(text, Reach::Variables),
-            Json::String(text) => self.in_place(text, Reach::Everything),
+            Json::String(text) if role == Role::Opaque => {
+                reach != Reach::Names && self.in_place(text, Reach::Variables)
+            }
+            Json::String(text) => self.in_place(text, reach),
             Json::Array(items) => {
                 let mut changed = false;
                 for item in items {
-                    changed |= self.value(item, role);
+                    changed |= self.value(item, role, reach);
                 }
                 changed
             }
-            Json::Object(object) => self.object(object),
+            Json::Object(object) => self.members(object, reach),
             Json::Null | Json::Bool(_) | Json::Number(_) => false,
         }
     }
 
     /// The members of an object. Returns whether it changed.
     pub(super) fn object(&self, object: &mut Object) -> bool {
+        self.members(object, Reach::Everything)
+    }
+
+    fn members(&self, object: &mut Object, reach: Reach) -> bool {
         let has_opaque_data = object
             .get("type")
             .and_then(Json::as_str)
@@ -162,15 +186,15 @@ impl Redactor {
         let names_account = object.get("error").is_some_and(|error| !error.is_null());
         let mut changed = false;
         for (name, value) in &mut object.0 {
-            let role = if self.members.contains(name) || (names_account && name == "user_id") {
+            let role = if self.names.contains(name) || (names_account && name == "user_id") {
                 Role::Credential
             } else if is_opaque_member(name) || (has_opaque_data && name == "data") {
                 Role::Opaque
             } else {
                 Role::Plain
             };
-            changed |= self.value(value, role);
-            changed |= self.in_place(name, Reach::Everything);
+            changed |= self.value(value, role, reach);
+            changed |= self.in_place(name, reach);
         }
         changed
     }
@@ -205,9 +229,9 @@ impl Redactor {
             return Vec::new();
         }
         let mut known = Vec::new();
-        if reach == Reach::Everything && text.trim_ascii_start().starts_with(['{', '[']) {
+        if reach != Reach::Variables && text.trim_ascii_start().starts_with(['{', '[']) {
             strings(text, |item| {
-                let is_credential = item.member.is_some_and(|member| self.members.contains(member));
+                let is_credential = item.member.is_some_and(|member| self.names.contains(member));
                 let value = &text[item.range.clone()];
                 if is_credential && !value.is_empty() && value != PLACEHOLDER {
                     known.push(Span {
@@ -216,6 +240,9 @@ impl Redactor {
                     });
                 }
             });
+        }
+        if reach == Reach::Names && known.is_empty() {
+            return known;
         }
         self.finder.find(text, reach, known)
     }

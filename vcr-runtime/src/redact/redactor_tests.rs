@@ -400,6 +400,11 @@ static FULL: LazyLock<Redactor> = LazyLock::new(|| {
     )
 });
 
+/// Without patterns and without a value that is spelled with an escape: what a text is searched for as a whole.
+static SHAPES: LazyLock<Redactor> = LazyLock::new(plain);
+static VARIABLES: LazyLock<Redactor> =
+    LazyLock::new(|| with(&RedactRules::default(), &[("A_TOKEN", "canary-long-value")]));
+
 proptest! {
     #[test]
     fn redaction_is_idempotent(text in texts(), member in prop::sample::select(vec!["a", "signature", "data", "secret"])) {
@@ -419,6 +424,42 @@ proptest! {
         let mut written = String::new();
         fitted(&document, Place::default(), &mut written);
         prop_assert_eq!(redactor.scan(&written), None);
+    }
+
+    #[test]
+    fn a_request_is_redacted_alike_whether_its_text_was_searched_or_not(
+        text in texts(),
+        member in prop::sample::select(vec!["a", "password", "data", "signature", "encrypted_content", "user_id"]),
+        kind in prop::sample::select(vec!["text", "redacted_thinking"]),
+        spelling in 0..3,
+    ) {
+        let message = Json::Object(Object(vec![
+            ("type".to_owned(), kind.into()),
+            ("error".to_owned(), Json::from(kind)),
+            (member.to_owned(), text.as_str().into()),
+            (text.clone(), Json::Array(vec![text.as_str().into(), format!("[{}]", compact(&text.as_str().into())).into()])),
+        ]));
+        let mut body = compact(&message);
+        // As other programs spell the same.
+        match spelling {
+            0 => {}
+            1 => body = body.replace('/', "\\/"),
+            _ => body = body.replace('-', "\\u002d"),
+        }
+        prop_assert_eq!(&parse(&body).unwrap(), &message);
+        for redactor in [&*FULL, &*SHAPES, &*VARIABLES] {
+            let mut full = CanonicalRequest {
+                messages: vec![message.clone()],
+                parameters: message.as_object().unwrap().clone(),
+                ..CanonicalRequest::default()
+            };
+            let mut quick = full.clone();
+            prop_assert_eq!(redactor.request(&mut full), match redactor.is_plain_request(body.as_bytes()) {
+                true => redactor.clean_request(&mut quick),
+                false => redactor.request(&mut quick),
+            });
+            prop_assert_eq!(&full, &quick);
+        }
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl CallReader {
             frames: frames.into(),
             boundary: boundary(ending, error, status),
             usage,
-            template: wired.template,
+            template: wired.template.map(Into::into),
             note: wired.odd,
             ..Call::default()
         };
@@ -149,7 +149,7 @@ impl CallReader {
         let hash = hash.unwrap_or_else(|| request_hash(&request));
         call.request = Arc::new(RecordedRequest::recorded(request, hash));
         if let (Some(wire), Some(template)) = (wired.wire, call.template.take()) {
-            call.template = Some(wire.lean(template, &call.request));
+            call.template = Some(wire.lean(template.into_tree(), &call.request).into());
         }
         call
     }

@@ -81,13 +81,41 @@ impl Hanging {
 #[derive(Debug)]
 pub(crate) enum PlaybackBody {
     /// One body, sent with its length, due at that offset from the call's start.
-    Whole(Duration, Vec<u8>),
+    Whole(Duration, Whole),
     /// One write a piece.
     Pieces(Pieces),
     /// No answer at all: break the connection before a head is sent (the caller had left when it was recorded).
     Nothing(Duration),
     /// The upstream could not be asked: the front answers as it did live, with its own 502 and this message.
     Unreachable(Duration, String),
+}
+
+/// A whole body, either made for one answer or shared with the recording that it comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Whole {
+    Made(Vec<u8>),
+    Kept(Arc<str>),
+}
+
+impl From<Vec<u8>> for Whole {
+    fn from(body: Vec<u8>) -> Self {
+        Self::Made(body)
+    }
+}
+
+impl From<Arc<str>> for Whole {
+    fn from(body: Arc<str>) -> Self {
+        Self::Kept(body)
+    }
+}
+
+impl AsRef<[u8]> for Whole {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Made(body) => body,
+            Self::Kept(body) => body.as_bytes(),
+        }
+    }
 }
 
 /// Pieces of a body, each with the time from the call's start at which it is due. They stand in one buffer, so that
@@ -100,14 +128,6 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Room for that many pieces of about that length each.
-    pub(crate) fn with_capacity(count: usize, length: usize) -> Self {
-        Self {
-            bytes: Vec::with_capacity(count.saturating_mul(length)),
-            cuts: Vec::with_capacity(count),
-        }
-    }
-
     pub(crate) fn push(&mut self, due: Duration, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         self.cuts.push((due, piece.len()));
@@ -125,6 +145,39 @@ impl<P: AsRef<[u8]>> FromIterator<(Duration, P)> for Pieces {
             all.push(due, piece.as_ref());
         }
         all
+    }
+}
+
+/// Pieces that are texts, as they are written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    text: String,
+    cuts: Vec<(Duration, usize)>,
+}
+
+impl Written {
+    /// Room for that many pieces with so many bytes in all.
+    pub(crate) fn with_capacity(pieces: usize, bytes: usize) -> Self {
+        Self {
+            text: String::with_capacity(bytes),
+            cuts: Vec::with_capacity(pieces),
+        }
+    }
+
+    /// The next piece, which `write` appends to what it is given.
+    pub(crate) fn push(&mut self, due: Duration, write: impl FnOnce(&mut String)) {
+        let start = self.text.len();
+        write(&mut self.text);
+        self.cuts.push((due, self.text.len() - start));
+    }
+}
+
+impl From<Written> for Pieces {
+    fn from(written: Written) -> Self {
+        Self {
+            bytes: written.text.into_bytes(),
+            cuts: written.cuts,
+        }
     }
 }
 

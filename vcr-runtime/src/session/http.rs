@@ -69,6 +69,8 @@ impl Exchange for Weak<Session> {
 struct Understood {
     wire: Option<&'static dyn Wire>,
     request: CanonicalRequest,
+    /// Whether what was read from the body need not be searched for secrets string by string.
+    is_clean: bool,
 }
 
 impl Session {
@@ -93,13 +95,23 @@ impl Session {
         if !upstream.provider.is_empty() && !is_own {
             request.provider.clone_from(&upstream.provider);
         }
-        Understood { wire, request }
+        // A protocol takes nothing but the model from elsewhere; a plain call has a query.
+        let is_clean = wire.is_some() && self.redactor().is_plain_request(http.body);
+        Understood {
+            wire,
+            request,
+            is_clean,
+        }
     }
 
     fn answer(&self, understood: Understood, settings: Result<Arc<Settings>>, key: Option<&str>) -> HttpTurn {
-        let Understood { wire, request } = understood;
+        let Understood {
+            wire,
+            request,
+            is_clean,
+        } = understood;
         let question = Asked::of(&request, wire);
-        match self.begin_with(request, wire, settings, key) {
+        match self.begin_with(request, wire, settings, key, is_clean) {
             Err(error) => HttpTurn::Refused(error),
             Ok(Turn::Live) => HttpTurn::Live,
             Ok(Turn::Record(call)) => HttpTurn::Record(Box::new(HttpRecorder::new(call, wire))),

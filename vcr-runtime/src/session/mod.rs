@@ -35,7 +35,7 @@ pub(crate) use crate::model::End;
 pub use breaker::{ByteQuota, Cut, PatternBreaker, Progress, StreamBreaker, TokenQuota};
 pub(crate) use call_reader::{Ending, Wired};
 pub(crate) use exchange::{
-    Exchange, Hanging, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream,
+    Exchange, Hanging, HttpTurn, Pace, Pieces, Playback, PlaybackBody, Recording, Upstream, Whole,
 };
 pub use failure::{Failure, FailureCategory};
 pub(crate) use http::control_headers;

@@ -65,7 +65,7 @@ impl Session {
                 status,
                 headers: vec![content_type],
             },
-            body: PlaybackBody::Whole(Duration::ZERO, compact(&body).into_bytes()),
+            body: PlaybackBody::Whole(Duration::ZERO, compact(&body).into_bytes().into()),
             abort: false,
             hang: None,
             end: Duration::ZERO,

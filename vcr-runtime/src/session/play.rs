@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exchange::{Hanging, Pace, Pieces, Playback, PlaybackBody};
+use super::exchange::{Hanging, Pace, Playback, PlaybackBody, Written};
 use super::failure::status_of;
 use super::rendered;
 use crate::config::{Chaos, Jitter, Settings, Speed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Json, compact};
+use crate::json::{Document, Json, compact};
 use crate::model::{Boundary, BoundaryKind, Call, CanonicalRequest, HttpHead, RawBody, TRANSPORT};
 use crate::protocol::{Answer, Delivery, Wire, in_array, is_streamed, recorded_delivery};
+
+/// What a protocol puts around a payload, more or less.
+const AROUND: usize = 16;
 
 /// A call taken from a cassette, and how to deliver it.
 #[derive(Clone, Debug)]
@@ -22,8 +25,8 @@ pub(crate) struct Played {
     pub(crate) timed: bool,
     pub(crate) hang: Option<Hanging>,
     pub(crate) settings: Arc<Settings>,
-    /// `vcr-` and eight digits of the take's id, for answers that have no id of their own.
-    pub(crate) id: String,
+    /// The first eight digits of the take's id, for answers that have no id of their own.
+    pub(crate) take: Option<[u8; 8]>,
 }
 
 /// What of a request says how its answer is delivered, as the caller sent it.
@@ -66,7 +69,7 @@ impl Played {
     }
 
     /// The answer over HTTP.
-    pub(crate) fn http(&self, asked: &Asked) -> Playback {
+    pub(crate) fn http(mut self, asked: &Asked) -> Playback {
         let call = &*self.call;
         let total = Duration::from_micros(call.metrics.map_or(0, |metrics| metrics.total_us));
         if is_silent(call) && self.hang.is_none() {
@@ -102,7 +105,9 @@ impl Played {
         let same_form = streamed == wants_stream && (!streamed || is_array == in_array(call));
         let body = match (&call.raw, delivery) {
             // Before anything is said there is no head either.
-            _ if self.hang.is_some() && call.frames.is_empty() => PlaybackBody::Whole(total, Vec::new()),
+            _ if self.hang.is_some() && call.frames.is_empty() => {
+                PlaybackBody::Whole(total, Vec::new().into())
+            }
             (Some(raw), _) if same_form || is_http_error(call) || delivery.is_none() => {
                 raw_body(call, &raw.body, delivery, total, streamed)
             }
@@ -112,20 +117,21 @@ impl Played {
                 wants_stream && !is_http_error(call),
                 total,
             ),
-            (_, None) => PlaybackBody::Whole(total, Vec::new()),
+            (_, None) => PlaybackBody::Whole(total, Vec::new().into()),
         };
         let steps = match &body {
             PlaybackBody::Pieces(pieces) => pieces.len(),
             PlaybackBody::Whole(..) | PlaybackBody::Nothing(_) | PlaybackBody::Unreachable(..) => 1,
         };
         let events = matches!(body, PlaybackBody::Pieces(_));
-        let mut head = head(call, delivery, events);
+        let abort = breaks_off(call);
+        let mut head = head(&mut self.call, delivery, events);
         if self.settings.cut_retry_after && self.settings.speed == Speed::Max {
             retry_at_once(&mut head);
         }
         Playback {
             head,
-            abort: breaks_off(call),
+            abort,
             hang: self.hang.clone(),
             end: total,
             pace: self.pace(steps),
@@ -136,20 +142,38 @@ impl Played {
     /// Frames rendered into the caller's protocol.
     fn rendered(&self, delivery: Delivery<'_>, model: &str, stream: bool, total: Duration) -> PlaybackBody {
         let call = &*self.call;
-        let template = call.template.as_ref();
-        let template = template.map(|template| delivery.wire().whole(template, &call.request));
+        let wire = delivery.wire();
+        if !stream
+            && call.boundary.is_none()
+            && let Some(Document::Text(template)) = &call.template
+        {
+            let texts: usize = call.frames.views().map(|frame| frame.chunk.len()).sum();
+            let mut body = Vec::with_capacity(template.len() + texts + texts / 8 + 128);
+            if wire.write_kept(template, &call.frames, call.usage.as_ref(), &mut body) {
+                return PlaybackBody::Whole(total, body.into());
+            }
+        }
+        let template = call.template.as_ref().map(Document::tree);
+        let template = template
+            .as_deref()
+            .map(|template| wire.whole(template, &call.request));
         let template = template.as_deref();
+        let digits = self
+            .take
+            .as_ref()
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let id = format!("vcr-{}", digits.unwrap_or("00000000"));
         let answer = Answer {
             frames: &call.frames,
             usage: call.usage.as_ref(),
             boundary: call.boundary.as_ref(),
             template,
             model: call.request.model.as_deref().unwrap_or(model),
-            id: &self.id,
+            id: &id,
         };
         if !stream {
-            let body = delivery.wire().render_unary(&answer);
-            return PlaybackBody::Whole(total, compact(&body).into_bytes());
+            let body = compact(&wire.render_unary(&answer));
+            return PlaybackBody::Whole(total, body.into_bytes().into());
         }
         PlaybackBody::Pieces(rendered::pieces(call, delivery, &answer, total))
     }
@@ -190,9 +214,8 @@ fn raw_body(
     total: Duration,
     streamed: bool,
 ) -> PlaybackBody {
-    let template = call.template.as_ref();
     match (raw, delivery) {
-        (RawBody::Unary(body), _) => PlaybackBody::Whole(total, compact(body).into_bytes()),
+        (RawBody::Unary(body), _) => PlaybackBody::Whole(total, body.text().into()),
         (RawBody::Chunks { chunks, offsets_us }, Some(delivery)) => {
             let at = |index: usize| {
                 Duration::from_micros(
@@ -203,18 +226,22 @@ fn raw_body(
                         .unwrap_or_default(),
                 )
             };
-            let chunks = chunks.iter().enumerate();
-            let mut pieces: Pieces = chunks
-                .map(|(index, chunk)| (at(index), delivery.piece(index, chunk, template)))
-                .collect();
-            let trailer = delivery.trailer(pieces.len(), template);
-            if !trailer.is_empty() {
-                pieces.push(at(usize::MAX).max(total), trailer.as_bytes());
+            let template = call.template.as_ref().map(Document::tree);
+            let template = template.as_deref();
+            let chunks = chunks.texts();
+            let mut written = Written::with_capacity(chunks.len() + 1, chunks.size() + AROUND * chunks.len());
+            for (index, chunk) in chunks.iter().enumerate() {
+                written.push(at(index), |out| delivery.write_piece(index, chunk, template, out));
             }
-            PlaybackBody::Pieces(pieces)
+            let trailer = delivery.trailer(chunks.len(), template);
+            if !trailer.is_empty() {
+                written.push(at(usize::MAX).max(total), |out| out.push_str(trailer));
+            }
+            PlaybackBody::Pieces(written.into())
         }
         (RawBody::Chunks { chunks, .. }, None) => {
-            PlaybackBody::Whole(total, compact(&Json::Array(chunks.clone())).into_bytes())
+            let trees = Json::Array(chunks.trees().into_owned());
+            PlaybackBody::Whole(total, compact(&trees).into_bytes().into())
         }
         (RawBody::Transcript(pieces), _) if streamed => PlaybackBody::Pieces(
             pieces
@@ -227,7 +254,8 @@ fn raw_body(
             pieces
                 .iter()
                 .flat_map(|piece| piece.bytes.iter().copied())
-                .collect(),
+                .collect::<Vec<u8>>()
+                .into(),
         ),
     }
 }
@@ -282,8 +310,15 @@ fn retry_at_once(head: &mut HttpHead) {
 }
 
 /// The head; for calls without one, the plausible one.
-fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
-    let mut head = call.http.clone().unwrap_or_else(|| HttpHead {
+fn head(call: &mut Arc<Call>, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
+    let has_head = call.http.is_some();
+    let is_http_error = is_http_error(call);
+    // Of a call that is played but once it need not be copied.
+    let recorded = match Arc::get_mut(call) {
+        Some(call) => call.http.take(),
+        None => call.http.clone(),
+    };
+    let mut head = recorded.unwrap_or_else(|| HttpHead {
         status: status(call),
         headers: Vec::new(),
     });
@@ -294,12 +329,12 @@ fn head(call: &Call, delivery: Option<Delivery<'_>>, events: bool) -> HttpHead {
     match head.headers.iter_mut().find(|(name, _)| name == "content-type") {
         // Rendered into another shape than it was recorded in: the type must follow. An error keeps its own, whatever it is.
         Some((_, value))
-            if !is_http_error(call) && delivery.is_some_and(|delivery| !delivery.fits(value, events)) =>
+            if !is_http_error && delivery.is_some_and(|delivery| !delivery.fits(value, events)) =>
         {
             usual.clone_into(value);
         }
         Some(_) => {}
-        None if call.http.is_none() || delivery.is_some() => {
+        None if !has_head || delivery.is_some() => {
             head.headers.push(("content-type".to_owned(), usual.to_owned()));
         }
         None => {}
@@ -323,7 +358,7 @@ mod tests {
                     .to_vec(),
             }),
             raw: Some(Raw {
-                body: RawBody::Unary(Json::from("slow down")),
+                body: RawBody::Unary(Json::from("slow down").into()),
             }),
             ..Call::default()
         };
@@ -343,7 +378,7 @@ mod tests {
                 timed: false,
                 hang: None,
                 settings: Arc::new(settings),
-                id: String::new(),
+                take: None,
             };
             let head = played.http(&Asked::of(&CanonicalRequest::default(), None)).head;
             let values: Vec<&str> = head

@@ -3,7 +3,7 @@
 use super::listener::Passage;
 use super::rendered;
 use crate::config::IncludeRaw;
-use crate::json::{Json, compact, parse};
+use crate::json::{Document, Json, compact, parse};
 use crate::model::{Call, CanonicalRequest, Piece, Raw, RawBody};
 use crate::protocol::{Answer, Delivery, Framer, Wire};
 use crate::redact::Redactor;
@@ -168,11 +168,12 @@ fn loss(call: &Call, wire: &dyn Wire, request: &CanonicalRequest, documents: Doc
         Documents::Stream(..) => rendered::joined(wire, &call.frames),
         Documents::Body(_) => None,
     };
+    let template = call.template.as_ref().map(Document::tree);
     let answer = Answer {
         frames: joined.as_deref().unwrap_or(&call.frames),
         usage: call.usage.as_ref(),
         boundary: call.boundary.as_ref(),
-        template: call.template.as_ref(),
+        template: template.as_deref(),
         model: &request.model,
         id: "",
     };
@@ -261,7 +262,7 @@ fn layer(delivery: Delivery<'_>, call: &Call, evidence: Evidence) -> Raw {
 fn plain(evidence: Evidence) -> Raw {
     let body = match evidence {
         Evidence::Body { offset_us, bytes } => match exact_json(&bytes) {
-            Some(body) => RawBody::Unary(body),
+            Some(body) => RawBody::Unary(body.into()),
             None => RawBody::Transcript(vec![Piece { offset_us, bytes }]),
         },
         Evidence::Stream { pieces, .. } => RawBody::Transcript(pieces),
@@ -278,7 +279,8 @@ fn exact_json(bytes: &[u8]) -> Option<Json> {
 
 /// `stream_chunks`, when the protocol's usual framing of them gives back the bytes that came.
 fn usual(delivery: Delivery<'_>, call: &Call, pieces: &[Piece]) -> Option<RawBody> {
-    let template = call.template.as_ref();
+    let template = call.template.as_ref().map(Document::tree);
+    let template = template.as_deref();
     let mut framer = Framer::new(delivery.framing(call.content_type())?);
     let mut events = Vec::new();
     let mut offsets = Vec::new();
@@ -304,24 +306,31 @@ fn usual(delivery: Delivery<'_>, call: &Call, pieces: &[Piece]) -> Option<RawBod
     for piece in pieces {
         rest = rest.strip_prefix(piece.bytes.as_slice())?;
     }
-    rest.is_empty().then_some(RawBody::Chunks { chunks, offsets_us })
+    rest.is_empty().then_some(RawBody::Chunks {
+        chunks: chunks.into(),
+        offsets_us,
+    })
 }
 
 /// The layer without secrets; `None` when a secret can only be seen across pieces and so cannot be cut out of one.
 fn redacted(mut raw: Raw, redactor: &Redactor) -> Option<Raw> {
     match &mut raw.body {
         RawBody::Unary(body) => {
-            redactor.json(body);
+            body.change(|body| {
+                redactor.json(body);
+            });
         }
         RawBody::Chunks { chunks, .. } => {
-            redactor.stream(chunks);
+            chunks.change(|chunks| {
+                redactor.stream(chunks);
+            });
         }
         RawBody::Transcript(pieces) => {
             if let [piece] = pieces.as_mut_slice()
                 && let Some(body) = without_secret_members(&piece.bytes, redactor)
             {
                 return Some(Raw {
-                    body: RawBody::Unary(body),
+                    body: RawBody::Unary(body.into()),
                 });
             }
             for piece in pieces.iter_mut() {
@@ -407,7 +416,7 @@ mod tests {
             }),
             frames: told.frames.into(),
             usage: told.usage,
-            template,
+            template: template.map(Into::into),
             ..Call::default()
         }
     }

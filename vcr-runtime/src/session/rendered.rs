@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::exchange::Pieces;
+use super::exchange::{Pieces, Written};
 use super::stencil::Stencil;
 use crate::model::{Call, Frame};
 use crate::protocol::{Answer, Delivery, Wire};
@@ -117,8 +117,8 @@ fn runs_of_text(delivery: Delivery<'_>, answer: &Answer<'_>, due: &[Duration]) -
         frames: &shortened.frames,
         ..*answer
     };
-    let mut pieces = Pieces::with_capacity(answer.frames.len() + 4, PIECE);
-    let mut text = String::with_capacity(PIECE);
+    let count = answer.frames.len() + 4;
+    let mut pieces = Written::with_capacity(count, count * PIECE);
     for (place, (index, payload)) in delivery.wire().render_stream(&short).into_iter().enumerate() {
         let piece = delivery.piece(place, &payload, answer.template);
         let range = shortened.stands_for.get(index)?.clone();
@@ -126,16 +126,15 @@ fn runs_of_text(delivery: Delivery<'_>, answer: &Answer<'_>, due: &[Duration]) -
         if let Some(stencil) = stencil.flatten() {
             unwritten = unwritten.checked_sub(1)?;
             for frame in range {
-                text.clear();
-                stencil.write(&answer.frames[frame].chunk, &mut text);
-                pieces.push(due[frame], text.as_bytes());
+                let filling = &answer.frames[frame].chunk;
+                pieces.push(due[frame], |out| stencil.write(filling, out));
             }
         } else {
             // What follows the last frame names it, though another one stands in for it.
-            pieces.push(due[range.end - 1], piece.as_bytes());
+            pieces.push(due[range.end - 1], |out| out.push_str(&piece));
         }
     }
-    (unwritten == 0).then_some(pieces)
+    (unwritten == 0).then(|| pieces.into())
 }
 
 /// Whether a frame does nothing but continue the text of the one before, which does nothing but that either.

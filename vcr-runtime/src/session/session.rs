@@ -25,6 +25,7 @@ use crate::json::Object;
 use crate::model::CanonicalRequest;
 use crate::observe::{self, Asked, Outcome, Reason};
 use crate::protocol::{Providers, Wire};
+use crate::redact::Redactor;
 use crate::source::{Answer, Comparison, How, NotTaken, Remedy, Where};
 
 /// Everything that a session is opened with.
@@ -153,6 +154,10 @@ impl Session {
         &self.settings
     }
 
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.around.redactor
+    }
+
     /// The protocols that the project knows.
     pub(crate) fn providers(&self) -> &Providers {
         &self.around.providers
@@ -195,16 +200,18 @@ impl Session {
         control: &Object,
         key: Option<&str>,
     ) -> Result<Turn> {
-        self.begin_with(request, wire, self.settings_of(control), key)
+        self.begin_with(request, wire, self.settings_of(control), key, false)
     }
 
-    /// The same with the call's settings, where they could be read.
+    /// The same with the call's settings, where they could be read. `is_clean` says that it is a
+    /// [clean request](crate::redact::Redactor::clean_request).
     pub(crate) fn begin_with(
         &self,
         mut request: CanonicalRequest,
         wire: Option<&'static dyn Wire>,
         settings: Result<Arc<Settings>>,
         key: Option<&str>,
+        is_clean: bool,
     ) -> Result<Turn> {
         if self.ended.load(Ordering::Acquire) {
             self.ledger().late += 1;
@@ -217,7 +224,11 @@ impl Session {
             observe::call(asked, Outcome::Live);
             return Ok(Turn::Live);
         }
-        self.around.redactor.request(&mut request);
+        let redactor = &self.around.redactor;
+        match is_clean {
+            true => redactor.clean_request(&mut request),
+            false => redactor.request(&mut request),
+        };
         let turn = self.turn(request, wire, &settings, key);
         let outcome = match &turn {
             Ok(Turn::Live) => Outcome::Live,
@@ -269,7 +280,6 @@ impl Session {
                     }
                     _ => call,
                 };
-                let id = format!("vcr-{}", tape.id().get(..8).unwrap_or("00000000"));
                 Ok(Turn::Replay(Played {
                     call,
                     index,
@@ -279,7 +289,7 @@ impl Session {
                         ledger: Arc::clone(&self.ledger),
                     }),
                     settings: Arc::clone(settings),
-                    id,
+                    take: tape.id().as_bytes().first_chunk().copied(),
                 }))
             }
             Ok(Found::Record(slot)) => {

@@ -228,13 +228,14 @@ impl Cursor {
     /// The first call in recorded order that is equal to the request and not taken; where there is none and calls may
     /// repeat, the one that was left in its place.
     fn equal(&self, live: &CanonicalRequest, repeat: bool) -> Option<usize> {
-        self.equal_where(live, |index| self.taken[index].is_none())
-            .or_else(|| repeat.then(|| self.equal_where(live, |_| true)).flatten())
+        let print = canon::fingerprint(live);
+        self.equal_where(live, print, |index| self.taken[index].is_none())
+            .or_else(|| repeat.then(|| self.equal_where(live, print, |_| true)).flatten())
     }
 
-    fn equal_where(&self, live: &CanonicalRequest, may: impl Fn(usize) -> bool) -> Option<usize> {
+    fn equal_where(&self, live: &CanonicalRequest, print: u64, may: impl Fn(usize) -> bool) -> Option<usize> {
         let same = |index: &usize| may(*index) && canon::same_request(&self.keys[*index], live);
-        let strict = self.strict.of(canon::fingerprint(live)).find(same);
+        let strict = self.strict.of(print).find(same);
         let loose = self.loose.iter().copied().find(same);
         match (strict, loose) {
             (Some(strict), Some(loose)) => Some(strict.min(loose)),

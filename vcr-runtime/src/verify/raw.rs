@@ -10,9 +10,14 @@ pub(super) fn told(call: &Call, providers: &Providers) -> Option<Told> {
     let wire = providers.find(call.request.protocol.as_deref()?)?;
     let status = call.http.as_ref().map_or(200, |head| head.status);
     let body = match &raw.body {
-        RawBody::Unary(body) => body.clone(),
+        RawBody::Unary(body) => body.tree().into_owned(),
         RawBody::Chunks { chunks, .. } => {
-            let framed = chunks.iter().map(|chunk| wire.frame(chunk));
+            let texts = chunks.texts();
+            let framed = texts.iter().map(|chunk| {
+                let mut out = String::new();
+                wire.write_frame(chunk, &mut out);
+                out
+            });
             return Some(streamed(call, wire, framed.map(String::into_bytes)));
         }
         RawBody::Transcript(pieces) if is_streamed(call) == Some(true) && status < 400 => {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use crate::front::gateway::Fault;
-use crate::json::{Json, Object, compact, parse};
+use crate::json::{Json, JsonError, Limits, Object, Parser, compact, parse};
 use crate::protocol::{is_control, without_control};
 use crate::session::control_headers;
 
@@ -16,8 +16,8 @@ pub(super) struct Control {
     pub(super) members: Object,
     /// As it came.
     body: Bytes,
-    /// Without control members, where it has some.
-    rest: Option<Object>,
+    /// Whether control members stand in it.
+    steers: bool,
     /// Whether some of them stand in its `metadata`.
     nested: bool,
     /// The model that a JSON body names.
@@ -36,84 +36,80 @@ impl Control {
                 Some((name.as_str(), std::str::from_utf8(value.as_bytes()).ok()?))
             })),
             body,
-            rest: None,
+            steers: false,
             nested: false,
             model: None,
         };
-        let document = std::str::from_utf8(&control.body)
+        let told = std::str::from_utf8(&control.body)
             .map_err(|error| error.to_string())
-            .and_then(|text| parse(text.trim_start_matches('\u{FEFF}')).map_err(|error| error.to_string()));
-        match document {
-            Ok(Json::Object(document)) => control.take(document),
-            Ok(_) if is_json => return Err(malformed("it is JSON, but no object")),
+            .and_then(|text| Told::of(text).map_err(|error| error.to_string()));
+        match told {
+            Ok(Some(told)) => control.take(told),
+            Ok(None) if is_json => return Err(malformed("it is JSON, but no object")),
             Err(why) if is_json => return Err(malformed(&why)),
             // Bodies of paths that no protocol knows may be anything.
-            Ok(_) | Err(_) => {}
+            Ok(None) | Err(_) => {}
         }
         Ok(control)
     }
 
-    fn take(&mut self, document: Object) {
-        self.model = document.get("model").and_then(Json::as_str).map(str::to_owned);
-        let steers = |members: &Object| members.iter().any(|(name, _)| is_control(name));
-        let metadata = document.get("metadata").and_then(Json::as_object);
-        self.nested = metadata.is_some_and(steers);
-        if !steers(&document) && !self.nested {
-            return;
+    fn take(&mut self, told: Told) {
+        let Told { own, metadata, model } = told;
+        self.model = model;
+        self.nested = !metadata.is_empty();
+        self.steers = self.nested || !own.is_empty();
+        for (name, value) in metadata.into_iter().chain(own) {
+            self.put(name, value);
         }
-        let (mut own, mut kept) = (Object::new(), Object::new());
-        for (name, value) in document {
-            match (name.as_str(), value) {
-                (control, value) if is_control(control) => own.push(name, value),
-                ("metadata", Json::Object(members)) => {
-                    for (name, value) in members.iter().filter(|(name, _)| is_control(name)) {
-                        self.put(name, value.clone());
-                    }
-                    if let Some(members) = without_control(members) {
-                        kept.push(name, members);
-                    }
-                }
-                (_, value) => kept.push(name, value),
-            }
-        }
-        for (name, value) in own {
-            self.put(&name, value);
-        }
-        self.rest = Some(kept);
     }
 
     /// The body to match by. Protocols leave control members out by themselves, so that one that `is_known` can read it as
     /// it came.
     pub(super) fn to_match(&self, is_known: bool) -> Bytes {
-        match &self.rest {
-            Some(rest) if !is_known || self.nested => text(rest),
-            _ => self.body.clone(),
+        if self.steers && (!is_known || self.nested) {
+            self.rest().map_or_else(|| self.body.clone(), text)
+        } else {
+            self.body.clone()
         }
     }
 
     /// The body to pass on: without control members, and with another model where one is given.
     pub(super) fn into_forward(self, model: Option<&str>) -> Bytes {
-        let Some(model) = model else {
-            return self.rest.as_ref().map_or(self.body, text);
+        if model.is_none() && !self.steers {
+            return self.body;
+        }
+        let Some(mut rest) = self.rest() else {
+            return self.body;
         };
-        let rest = self
-            .rest
-            .or_else(|| match parse(std::str::from_utf8(&self.body).ok()?) {
-                Ok(Json::Object(document)) => Some(document),
-                _ => None,
-            });
-        rest.map_or(self.body, |mut rest| {
+        if let Some(model) = model {
             rest.set("model", model);
-            text(&rest)
-        })
+        }
+        text(rest)
+    }
+
+    /// The body without control members; `None` where it is no object.
+    fn rest(&self) -> Option<Object> {
+        let Ok(Json::Object(document)) = parse(unmarked(std::str::from_utf8(&self.body).ok()?)) else {
+            return None;
+        };
+        let kept = document.into_iter().filter_map(|(name, value)| match value {
+            _ if is_control(&name) => None,
+            Json::Object(members)
+                if name == "metadata" && members.iter().any(|(name, _)| is_control(name)) =>
+            {
+                without_control(members).map(|members| (name, members.into()))
+            }
+            value => Some((name, value)),
+        });
+        Some(kept.collect())
     }
 
     /// A member that counts more than what was there. The mode has two names.
-    fn put(&mut self, name: &str, value: Json) {
+    fn put(&mut self, name: String, value: Json) {
         if value.is_null() {
             return;
         }
-        match name {
+        match &*name {
             "vcr" => self.members.remove("vcr_mode"),
             "vcr_mode" => self.members.remove("vcr"),
             _ => None,
@@ -122,8 +118,51 @@ impl Control {
     }
 }
 
-fn text(document: &Object) -> Bytes {
-    compact(&Json::Object(document.clone())).into()
+/// What the body of a request says to the daemon. Everything else in it is passed over.
+#[derive(Default)]
+struct Told {
+    /// Its own control members, and those of its metadata.
+    own: Object,
+    metadata: Object,
+    model: Option<String>,
+}
+
+impl Told {
+    /// `None` when the text is no object.
+    fn of(text: &str) -> Result<Option<Self>, JsonError> {
+        let text = unmarked(text);
+        let mut parser = Parser::new(text, Limits::default());
+        if parser.ahead() != Some(b'{') {
+            parse(text)?;
+            return Ok(None);
+        }
+        let mut told = Self::default();
+        parser.members(|parser, name| {
+            match &*name {
+                "model" => told.model = parser.value()?.as_str().map(str::to_owned),
+                "metadata" => {
+                    if let Json::Object(members) = parser.value()? {
+                        let control = members.into_iter().filter(|(name, _)| is_control(name));
+                        told.metadata.0.extend(control);
+                    }
+                }
+                control if is_control(control) => told.own.push(control, parser.value()?),
+                _ => drop(parser.skip()?),
+            }
+            Ok::<(), JsonError>(())
+        })?;
+        parser.end()?;
+        Ok(Some(told))
+    }
+}
+
+/// A text without the mark of its encoding.
+fn unmarked(text: &str) -> &str {
+    text.trim_start_matches('\u{FEFF}')
+}
+
+fn text(document: Object) -> Bytes {
+    compact(&Json::Object(document)).into()
 }
 
 #[cfg(test)]

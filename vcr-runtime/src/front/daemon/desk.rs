@@ -44,7 +44,7 @@ impl Backend for Desk {
         let origin = head.headers.get(http::header::ORIGIN);
         let fault = if !origin.is_none_or(|origin| origin.to_str().is_ok_and(is_local_origin)) {
             foreign_origin()
-        } else if own::is_own(path, self.metrics.is_some()) || self.routes.target(path).is_some() {
+        } else if own::is_own(path, self.metrics.is_some()) || self.routes.leads(path) {
             return Ok(());
         } else {
             unknown_path(path, &self.routes.known())

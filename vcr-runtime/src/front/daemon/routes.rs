@@ -77,6 +77,11 @@ impl Routes {
         })
     }
 
+    /// Whether anything is known of a path.
+    pub(super) fn leads(&self, path: &str) -> bool {
+        self.fixed.is_some() || self.target(path).is_some()
+    }
+
     /// Where a path leads; `None` when nothing is known of it.
     pub(super) fn target<'p>(&self, path: &'p str) -> Option<Target<'p>> {
         for (prefix, upstream) in &self.prefixes {

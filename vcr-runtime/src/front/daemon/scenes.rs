@@ -22,11 +22,32 @@ use super::fault::busy;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The cassette that a request names, and the terms on which it uses it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Asked {
     /// The cassette, or a stand-in for all automatic ones of one invoker.
     pub(super) place: PathBuf,
     pub(super) settings: Arc<Settings>,
+    pub(super) latest: Latest,
+}
+
+/// The scene that requests with the same control members found last, so that the next one need not look for it.
+#[derive(Debug, Default)]
+pub(super) struct Latest(Mutex<Weak<Scene>>);
+
+impl Latest {
+    fn scene(&self) -> MutexGuard<'_, Weak<Scene>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call of that scene, unless it is ending.
+    fn enter(&self) -> Option<Call> {
+        let scene = self.scene().upgrade()?;
+        scene.enter()
+    }
+
+    fn is(&self, call: &Call) {
+        *self.scene() = Arc::downgrade(&call.0);
+    }
 }
 
 /// What has to be equal for two requests to share a recording.
@@ -202,9 +223,15 @@ impl Scenes {
     /// Enters the scene of a request, and begins it with `open` where there is none. What the cassette was used for
     /// before ends here, unless it is a recording with calls under way.
     pub(super) async fn enter(&self, asked: &Asked, open: impl Fn() -> Session) -> Result<Call, Fault> {
+        if let Some(call) = asked.latest.enter() {
+            return Ok(call);
+        }
         loop {
             match self.0.find(asked, &open) {
-                Found::In(call) => return Ok(call),
+                Found::In(call) => {
+                    asked.latest.is(&call);
+                    return Ok(call);
+                }
                 Found::Refused(fault) => return Err(fault),
                 Found::Ending(scene) => scene.is_gone().await,
                 Found::End(scene) => {

@@ -11,7 +11,7 @@ use crate::json::{Json, Object, compact};
 use crate::session::Surroundings;
 
 use super::config::DaemonConfig;
-use super::scenes::Asked;
+use super::scenes::{Asked, Latest};
 
 /// A daemon's calls come from nowhere that is known.
 pub(super) const NOWHERE: Place<'static> = Place {
@@ -110,13 +110,15 @@ impl Terms {
         Ok(Asked {
             place: identity.path("")?,
             settings: Arc::new(settings),
+            latest: Latest::default(),
         })
     }
 }
 
 /// Control members as one text, equal for equal ones.
 fn key(members: &Object) -> String {
-    let mut text = String::new();
+    // What most requests say.
+    let mut text = String::with_capacity(160);
     for (name, value) in members.iter() {
         text.push_str(name);
         text.push('\0');

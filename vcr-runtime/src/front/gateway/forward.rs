@@ -112,7 +112,10 @@ fn client(direct: bool) -> reqwest::Result<&'static Client> {
 }
 
 /// A client for upstreams. `direct` ones are on this machine.
-pub(in crate::front) fn client_of(direct: bool, connect_timeout: Option<Duration>) -> reqwest::Result<Client> {
+pub(in crate::front) fn client_of(
+    direct: bool,
+    connect_timeout: Option<Duration>,
+) -> reqwest::Result<Client> {
     let mut builder = plain_client(direct);
     if let Some(limit) = connect_timeout {
         builder = builder.connect_timeout(limit);

@@ -15,7 +15,7 @@ use super::headers;
 use super::pieces::PieceByPiece;
 use super::server::Open;
 use super::tee::Forwarded;
-use crate::session::{Pieces, Playback, PlaybackBody};
+use crate::session::{Pieces, Playback, PlaybackBody, Whole};
 
 /// Why a connection is broken on purpose. hyper drops it when a service or a body fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,14 @@ impl Body for Reply {
     }
 }
 
+/// A body as hyper takes it; one that a recording shares is not copied.
+fn bytes(body: Whole) -> Bytes {
+    match body {
+        Whole::Made(body) => body.into(),
+        Whole::Kept(_) => Bytes::from_owner(body),
+    }
+}
+
 /// Sends a recorded answer. `refused` renders a fault for the caller.
 pub(super) async fn play(
     playback: Playback,
@@ -148,7 +156,12 @@ pub(super) async fn play(
                 // The connection goes when the caller does, or the gateway.
                 return std::future::pending().await;
             }
-            return Ok(with_head(head.status, &head.headers, Reply::whole(body), refused));
+            return Ok(with_head(
+                head.status,
+                &head.headers,
+                Reply::whole(bytes(body)),
+                refused,
+            ));
         }
         PlaybackBody::Pieces(pieces) => pieces,
     };

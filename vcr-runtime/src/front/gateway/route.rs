@@ -128,8 +128,9 @@ pub(super) fn is_ours(host: &str, port: u16) -> bool {
         return false;
     };
     let loopback = name == "127.0.0.1" || name == "[::1]" || name.eq_ignore_ascii_case("localhost");
-    // Compared as text, so that `+80` and `080` are no ports.
-    loopback && given == port.to_string()
+    // `+80` and `080` are no ports.
+    let is_plain = given.starts_with(|first: char| matches!(first, '1'..='9'));
+    loopback && is_plain && given.parse() == Ok(port)
 }
 
 /// Whether the host of a URL is this machine, so that no proxy may stand in between.

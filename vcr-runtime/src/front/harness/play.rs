@@ -114,7 +114,7 @@ impl Playable {
 
     pub(super) fn playback(&self, timing: &Timing) -> Playback {
         let body = match &self.body {
-            Playing::Whole(body) => PlaybackBody::Whole(timing.first(), body.clone()),
+            Playing::Whole(body) => PlaybackBody::Whole(timing.first(), body.clone().into()),
             Playing::Pieces(pieces) => {
                 let mut data = 0;
                 let pieces = pieces.iter().map(|(at, bytes, has_data)| {

@@ -1,4 +1,4 @@
-use crate::json::{Json, compact};
+use crate::json::{Json, member_of};
 use crate::model::CanonicalRequest;
 use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
@@ -73,12 +73,13 @@ impl Wire for Messages {
     }
 
     /// Clients look at the event's name before they look at the payload.
-    fn frame(&self, payload: &Json) -> String {
-        let data = compact(payload);
-        match payload.get("type").and_then(Json::as_str) {
-            Some(name) if !name.contains(['\n', '\r']) => format!("event: {name}\ndata: {data}\n\n"),
-            _ => format!("data: {data}\n\n"),
+    fn write_frame(&self, payload: &str, out: &mut String) {
+        let name = member_of(payload, "type");
+        let name = name.as_ref().and_then(Json::as_str);
+        if let Some(name) = name.filter(|name| !name.contains(['\n', '\r'])) {
+            out.extend(["event: ", name, "\n"]);
         }
+        out.extend(["data: ", payload, "\n\n"]);
     }
 
     /// The end marker is a payload like the others.

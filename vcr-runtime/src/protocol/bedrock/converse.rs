@@ -1,4 +1,4 @@
-use crate::json::{Json, compact};
+use crate::json::Json;
 use crate::model::CanonicalRequest;
 use crate::protocol::common::object;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
@@ -69,8 +69,8 @@ impl Wire for Converse {
         Vec::new()
     }
 
-    fn frame(&self, payload: &Json) -> String {
-        compact(payload)
+    fn write_frame(&self, payload: &str, out: &mut String) {
+        out.push_str(payload);
     }
 
     fn trailer(&self, _template: Option<&Json>) -> &'static str {

@@ -120,8 +120,8 @@ impl Wire for CustomWire {
             .collect()
     }
 
-    fn frame(&self, payload: &Json) -> String {
-        OpenAiChat.frame(payload)
+    fn write_frame(&self, payload: &str, out: &mut String) {
+        OpenAiChat.write_frame(payload, out);
     }
 
     fn trailer(&self, template: Option<&Json>) -> &'static str {

@@ -1,4 +1,4 @@
-use crate::json::{Json, Object, compact};
+use crate::json::{Json, Object};
 use crate::model::CanonicalRequest;
 use crate::protocol::common::object;
 use crate::protocol::neutral::{Ask, Unsayable};
@@ -87,8 +87,8 @@ impl Wire for Gemini {
         render::stream(answer)
     }
 
-    fn frame(&self, payload: &Json) -> String {
-        format!("data: {}\r\n\r\n", compact(payload))
+    fn write_frame(&self, payload: &str, out: &mut String) {
+        out.extend(["data: ", payload, "\r\n\r\n"]);
     }
 
     fn trailer(&self, _template: Option<&Json>) -> &'static str {

@@ -1,4 +1,4 @@
-use crate::json::{Json, compact};
+use crate::json::Json;
 use crate::model::CanonicalRequest;
 use crate::protocol::common::object;
 use crate::protocol::neutral::{Ask, Unsayable};
@@ -99,8 +99,9 @@ impl Wire for Endpoint {
         render::stream(self, answer)
     }
 
-    fn frame(&self, payload: &Json) -> String {
-        format!("{}\n", compact(payload))
+    fn write_frame(&self, payload: &str, out: &mut String) {
+        out.push_str(payload);
+        out.push('\n');
     }
 
     fn trailer(&self, _template: Option<&Json>) -> &'static str {

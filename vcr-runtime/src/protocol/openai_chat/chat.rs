@@ -1,5 +1,5 @@
-use crate::json::{Json, Object, compact_into};
-use crate::model::CanonicalRequest;
+use crate::json::{Json, Object, member_of};
+use crate::model::{CanonicalRequest, Frames, Usage};
 use crate::protocol::alike::alike;
 use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
@@ -8,7 +8,7 @@ use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 use super::decode::ChatDecoder;
 use super::template::ERROR_EVENT;
 use super::words::RULES;
-use super::{ask, assemble, body, render, request, unary};
+use super::{ask, assemble, body, render, request, unary, written};
 
 /// The name in cassettes.
 pub(crate) const NAME: &str = "openai-chat";
@@ -93,6 +93,10 @@ impl Wire for OpenAiChat {
         unary::render(answer)
     }
 
+    fn write_kept(&self, template: &str, frames: &Frames, usage: Option<&Usage>, out: &mut Vec<u8>) -> bool {
+        written::write(template, frames, usage, out)
+    }
+
     fn render_stream(&self, answer: &Answer<'_>) -> Vec<(usize, Json)> {
         render::stream(answer)
     }
@@ -101,21 +105,18 @@ impl Wire for OpenAiChat {
         true
     }
 
-    fn frame(&self, payload: &Json) -> String {
-        let mut event = String::with_capacity(256);
-        event.push_str("data: ");
-        compact_into(payload, &mut event);
-        event.push_str("\n\n");
-        event
+    fn write_frame(&self, payload: &str, out: &mut String) {
+        out.push_str("data: ");
+        out.push_str(payload);
+        out.push_str("\n\n");
     }
 
-    fn frame_as_recorded(&self, payload: &Json, template: Option<&Json>) -> String {
+    fn write_frame_as_recorded(&self, payload: &str, template: Option<&Json>, out: &mut String) {
         let named = template.and_then(|template| template.get(ERROR_EVENT)?.as_bool());
-        let event = self.frame(payload);
-        if named == Some(true) && payload.get("error").is_some() {
-            return format!("event: error\n{event}");
+        if named == Some(true) && member_of(payload, "error").is_some() {
+            out.push_str("event: error\n");
         }
-        event
+        self.write_frame(payload, out);
     }
 
     fn trailer(&self, template: Option<&Json>) -> &'static str {

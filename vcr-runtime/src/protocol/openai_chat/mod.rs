@@ -15,6 +15,7 @@ mod template;
 mod tests;
 mod unary;
 mod words;
+mod written;
 
 pub(super) use chat::{NAME, OpenAiChat, PATH, ask_at, decoder, read_body, request_at};
 pub(super) use words::RULES;

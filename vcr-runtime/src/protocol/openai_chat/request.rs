@@ -16,7 +16,7 @@ pub(super) fn canonical(path: &str, http: &HttpRequest<'_>) -> Option<CanonicalR
     };
     body.get("messages")?.as_array()?;
 
-    let mut parameters = Object::new();
+    let mut parameters = Object(Vec::with_capacity(LEADING.len() + body.len()));
     for name in LEADING {
         parameters.push(name, Json::Null);
     }

@@ -1,7 +1,7 @@
 //! Renders unary bodies from the templates that [`body`](super::body) makes: the slots are filled, so that nearly every body renders back to exactly what it was, whatever else the server put into it.
 
 use crate::json::{Json, Object};
-use crate::model::{Frame, ToolCall, Usage};
+use crate::model::{FrameRef, ToolCall, Usage};
 use crate::protocol::Answer;
 
 use super::error;
@@ -10,16 +10,16 @@ use super::template::{Level, Origin, Place, Template};
 use super::words::{REASONING_KEYS, wire_reason, write_usage};
 use crate::protocol::rules::index;
 
-const TEXT: &str = "$text";
-const REASONING: &str = "$reasoning";
-const REFUSAL: &str = "$refusal";
+pub(super) const TEXT: &str = "$text";
+pub(super) const REASONING: &str = "$reasoning";
+pub(super) const REFUSAL: &str = "$refusal";
 pub(super) const TOOL_CALLS: &str = "$tool_calls";
 const ID: &str = "$id";
 const NAME: &str = "$name";
 const ARGUMENTS: &str = "$arguments";
-const FINISH: &str = "$finish_reason";
-const NATIVE: &str = "$native_finish_reason";
-const USAGE: &str = "$usage";
+pub(super) const FINISH: &str = "$finish_reason";
+pub(super) const NATIVE: &str = "$native_finish_reason";
+pub(super) const USAGE: &str = "$usage";
 
 fn number_of(position: usize, choice: &Json) -> u32 {
     index(choice.get("index"))
@@ -91,19 +91,25 @@ fn usual_body(template: &Template<'_>, answer: &Answer<'_>) -> Json {
 
 /// What the frames say of one choice.
 #[derive(Default)]
-struct Said<'a> {
-    text: String,
-    reasoning: String,
-    refusal: String,
-    tools: Vec<&'a ToolCall>,
-    finish: Option<&'a str>,
-    native: Option<&'a str>,
+pub(super) struct Said<'a> {
+    pub(super) text: String,
+    pub(super) reasoning: String,
+    pub(super) refusal: String,
+    pub(super) tools: Vec<&'a ToolCall>,
+    pub(super) finish: Option<&'a str>,
+    pub(super) native: Option<&'a str>,
 }
 
-fn said<'a>(frames: &'a [Frame], choice: u32) -> Said<'a> {
+pub(super) fn said<'a>(frames: impl Iterator<Item = FrameRef<'a>>, choice: u32) -> Said<'a> {
     let mut said = Said::default();
-    for frame in frames.iter().filter(|frame| frame.choice == choice) {
-        said.text.push_str(&frame.chunk);
+    for FrameRef { chunk, rest } in frames {
+        if rest.map_or(0, |frame| frame.choice) != choice {
+            continue;
+        }
+        said.text.push_str(chunk);
+        let Some(frame) = rest else {
+            continue;
+        };
         said.reasoning
             .push_str(frame.reasoning.as_deref().unwrap_or_default());
         said.refusal
@@ -122,12 +128,13 @@ fn fill(mut body: Json, answer: &Answer<'_>) -> Json {
     let Some(members) = body.as_object_mut() else {
         return body;
     };
+    let frames = || answer.frames.iter().map(FrameRef::from);
     if let Some(Json::Array(choices)) = members.get_mut("choices") {
         let mut filled = Vec::new();
         for (position, choice) in choices.iter_mut().enumerate() {
             let number = number_of(position, choice);
             filled.push(number);
-            fill_choice(choice, &said(answer.frames, number));
+            fill_choice(choice, &said(frames(), number));
         }
         let mut missing: Vec<u32> = answer.frames.iter().map(|frame| frame.choice).collect();
         missing.sort_unstable();
@@ -137,7 +144,7 @@ fn fill(mut body: Json, answer: &Answer<'_>) -> Json {
             missing.push(0);
         }
         for number in missing {
-            choices.push(usual_choice(&template, number, &said(answer.frames, number)));
+            choices.push(usual_choice(&template, number, &said(frames(), number)));
         }
     }
     if let Some(slot) = members.get_mut("usage") {
@@ -146,7 +153,7 @@ fn fill(mut body: Json, answer: &Answer<'_>) -> Json {
     body
 }
 
-fn fill_usage(slot: &mut Json, usage: Option<&Usage>) {
+pub(super) fn fill_usage(slot: &mut Json, usage: Option<&Usage>) {
     let counts = usage.map(write_usage);
     match slot {
         Json::String(word) if word == USAGE => *slot = counts.into(),
@@ -200,6 +207,10 @@ fn fill_message(message: &mut Object, said: &Said<'_>) {
         fill_function(function, call);
         return;
     }
+    fill_tools(message, said);
+}
+
+pub(super) fn fill_tools(message: &mut Object, said: &Said<'_>) {
     match message.get_mut("tool_calls") {
         Some(Json::Array(slots)) if !slots.is_empty() => {
             slots.truncate(said.tools.len());
@@ -229,7 +240,7 @@ fn fill_string(message: &mut Object, key: &str, word: &str, text: &str) {
     }
 }
 
-fn fill_parts(parts: &mut [Json], said: &Said<'_>) {
+pub(super) fn fill_parts(parts: &mut [Json], said: &Said<'_>) {
     for part in parts {
         if let Some(slot) = part_slot(part) {
             match slot.as_str() {

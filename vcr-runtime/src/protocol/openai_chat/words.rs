@@ -6,9 +6,9 @@ use crate::json::{Json, Object};
 use crate::model::Usage;
 use crate::protocol::rules::Rules;
 
-const PROMPT: &str = "prompt_tokens";
-const COMPLETION: &str = "completion_tokens";
-const TOTAL: &str = "total_tokens";
+pub(super) const PROMPT: &str = "prompt_tokens";
+pub(super) const COMPLETION: &str = "completion_tokens";
+pub(super) const TOTAL: &str = "total_tokens";
 
 /// The built-in table.
 pub(in crate::protocol) static RULES: LazyLock<Rules> =

@@ -1,6 +1,6 @@
 use std::sync::LazyLock;
 
-use crate::json::{Json, Object, compact};
+use crate::json::{Json, Object};
 use crate::model::CanonicalRequest;
 use crate::protocol::openai_chat::error;
 #[cfg(test)]
@@ -121,8 +121,8 @@ impl Wire for OpenAiEmbeddings {
         Vec::new()
     }
 
-    fn frame(&self, payload: &Json) -> String {
-        format!("data: {}\n\n", compact(payload))
+    fn write_frame(&self, payload: &str, out: &mut String) {
+        out.extend(["data: ", payload, "\n\n"]);
     }
 
     fn trailer(&self, _: Option<&Json>) -> &'static str {

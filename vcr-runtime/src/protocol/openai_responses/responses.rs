@@ -1,14 +1,14 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use crate::json::{Json, Object, compact};
+use crate::json::{Json, Object, member_of};
 use crate::model::{CanonicalRequest, RecordedRequest};
 use crate::protocol::neutral::{Ask, Unsayable};
 use crate::protocol::rules::Rules;
 use crate::protocol::{Answer, Decoder, Event, Framing, HttpRequest, Tail, Wire};
 
 use super::decode::ResponsesDecoder;
-use super::words::{is_noise, type_of};
+use super::words::is_noise;
 use super::{ask, assemble, neutral, render, request, unary, usual};
 
 /// The name in cassettes.
@@ -85,11 +85,16 @@ impl Wire for OpenAiResponses {
         render::stream(answer)
     }
 
-    fn frame(&self, payload: &Json) -> String {
-        match type_of(payload) {
-            "" => format!("data: {}\n\n", compact(payload)),
-            name => format!("event: {name}\ndata: {}\n\n", compact(payload)),
+    fn write_frame(&self, payload: &str, out: &mut String) {
+        let name = member_of(payload, "type");
+        if let Some(name) = name
+            .as_ref()
+            .and_then(Json::as_str)
+            .filter(|name| !name.is_empty())
+        {
+            out.extend(["event: ", name, "\n"]);
         }
+        out.extend(["data: ", payload, "\n\n"]);
     }
 
     fn trailer(&self, _: Option<&Json>) -> &'static str {

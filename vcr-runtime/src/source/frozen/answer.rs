@@ -35,7 +35,7 @@ fn document(response: Json, request: &CanonicalRequest) -> Call {
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
         }),
         raw: Some(Raw {
-            body: RawBody::Unary(response),
+            body: RawBody::Unary(response.into()),
         }),
         ..Call::default()
     }
@@ -159,9 +159,13 @@ fn boundary(value: &Json) -> Result<Boundary, String> {
 pub(super) fn response(call: &Call, providers: &Providers) -> Result<Json, String> {
     let protocol = call.request.protocol.as_deref().unwrap_or_default();
     if !providers.completes(protocol) {
+        let no_object = || "its answer is no JSON object".to_owned();
         return match call.raw.as_ref().map(|raw| &raw.body) {
-            Some(RawBody::Unary(body @ Json::Object(_))) => Ok(body.clone()),
-            _ => Err("its answer is no JSON object".to_owned()),
+            Some(RawBody::Unary(body)) => match body.tree().into_owned() {
+                body @ Json::Object(_) => Ok(body),
+                _ => Err(no_object()),
+            },
+            _ => Err(no_object()),
         };
     }
     if call.frames.iter().any(|frame| frame.choice > 0) {

@@ -170,7 +170,7 @@ fn plain(call: &mut Call) {
         None => {
             let text: String = call.frames.views().map(|frame| frame.chunk).collect();
             match parse(&text) {
-                Ok(body) => RawBody::Unary(body),
+                Ok(body) => RawBody::Unary(body.into()),
                 Err(_) => RawBody::Transcript(vec![Piece {
                     offset_us: 0,
                     bytes: text.into_bytes(),
@@ -188,7 +188,7 @@ fn plain(call: &mut Call) {
             error.push("code", error_type.as_str());
             let mut body = Object::new();
             body.push("error", error);
-            RawBody::Unary(Json::Object(body))
+            RawBody::Unary(Json::Object(body).into())
         }
         Some(_) => return,
     };

@@ -67,7 +67,7 @@ pub(super) fn playback(headers: &[(&str, &str)], body: PlaybackBody, abort: bool
 }
 
 pub(super) fn whole(body: impl Into<Vec<u8>>) -> PlaybackBody {
-    PlaybackBody::Whole(Duration::ZERO, body.into())
+    PlaybackBody::Whole(Duration::ZERO, body.into().into())
 }
 
 pub(super) fn pieces(pieces: &[&[u8]]) -> PlaybackBody {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use crate::json::{Json, Number, compact};
 use crate::model::{Frame, ToolCall, Usage};
+use crate::protocol::testing::written;
 use crate::protocol::{Framer, Framing, Wire, WireEvent};
 
 use super::super::OpenAiChat;
@@ -227,6 +228,7 @@ proptest! {
         let recorded = record_unary(200, &body);
         prop_assert_eq!(&recorded.usage, &answer.usage);
         prop_assert_eq!(compact(&OpenAiChat.render_unary(&recorded.answer())), compact(&body));
+        prop_assert_eq!(written(&OpenAiChat, &recorded.answer()), Some(compact(&body)));
         prop_assert_eq!(OpenAiChat.assemble(&recorded.rendered()), OpenAiChat.assemble(&{
             let mut again = record_unary(200, &body);
             again.coalesce();
@@ -252,7 +254,10 @@ proptest! {
             unary.rendered();
             unary.tail.template = Some(chunk.clone());
             unary.frames.clone_from(&recorded.frames);
-            OpenAiChat.render_unary(&unary.answer());
+            let body = OpenAiChat.render_unary(&unary.answer());
+            if let Some(written) = written(&OpenAiChat, &unary.answer()) {
+                prop_assert_eq!(written, compact(&body));
+            }
             unary.rendered();
         }
     }

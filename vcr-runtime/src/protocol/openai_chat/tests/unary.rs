@@ -1,5 +1,6 @@
 use crate::json::{Json, compact, parse};
 use crate::model::{BoundaryKind, Frame, ToolCall, Usage};
+use crate::protocol::testing::written;
 use crate::protocol::{Event, Wire};
 
 use super::super::OpenAiChat;
@@ -135,6 +136,8 @@ fn an_edited_answer_is_what_is_served() {
     recorded.frames[0].tool_calls = vec![ToolCall::new("a", "f", "{}")];
     recorded.usage = Some(Usage::new(1, 1));
     let body = OpenAiChat.render_unary(&recorded.answer());
+    // What the template does not expect is left to the tree.
+    assert_eq!(written(&OpenAiChat, &recorded.answer()), None);
     let served = body
         .get("choices")
         .and_then(|choices| choices.at(0)?.get("message"))
