@@ -105,7 +105,9 @@ impl Played {
         let same_form = streamed == wants_stream && (!streamed || is_array == in_array(call));
         let body = match (&call.raw, delivery) {
             // Before anything is said there is no head either.
-            _ if self.hang.is_some() && call.frames.is_empty() => PlaybackBody::Whole(total, Vec::new().into()),
+            _ if self.hang.is_some() && call.frames.is_empty() => {
+                PlaybackBody::Whole(total, Vec::new().into())
+            }
             (Some(raw), _) if same_form || is_http_error(call) || delivery.is_none() => {
                 raw_body(call, &raw.body, delivery, total, streamed)
             }
