@@ -206,3 +206,62 @@ pub(crate) fn member_of(text: &str, key: &str) -> Option<Json> {
     });
     read.ok().and(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+
+    const SPACED: &str = r#"{ "a" : [ 1.50 , "\u00e9\/" ] , "a" : null }"#;
+    const TEXT: &str = r#"{"a":[1.50,"é/"],"a":null}"#;
+
+    fn read(text: &str) -> Document {
+        Document::read(&mut Parser::new(text, Limits::default())).unwrap()
+    }
+
+    #[test]
+    fn a_document_says_the_same_in_either_form() {
+        let (kept, tree) = (read(SPACED), Document::from(parse(SPACED).unwrap()));
+        assert!(matches!(kept, Document::Text(_)) && kept == tree);
+        assert_eq!((&*kept.text(), &*tree.text()), (TEXT, TEXT));
+        assert_eq!(kept.tree(), tree.tree());
+        let mut changed = kept.clone();
+        changed.change(|tree| *tree = Json::from("x"));
+        assert!(changed != kept && *changed.tree() == Json::from("x"));
+    }
+
+    #[test]
+    fn documents_stand_apart_in_one_text() {
+        let mut texts = Texts::default();
+        for text in [SPACED, " 7 ", "\"\""] {
+            texts.read(&mut Parser::new(text, Limits::default())).unwrap();
+        }
+        texts.shrink_to_fit();
+        assert_eq!(texts.iter().collect::<Vec<_>>(), [TEXT, "7", "\"\""]);
+        assert_eq!((texts.len(), texts.size()), (3, TEXT.len() + 3));
+        let mut kept = Documents::Texts(texts);
+        let trees = Documents::from(kept.trees().into_owned());
+        assert_eq!(kept, trees);
+        assert_eq!(kept.texts(), trees.texts());
+        kept.change(|trees| drop(trees.pop()));
+        assert_eq!(kept.texts().len(), 2);
+    }
+
+    #[test]
+    fn a_member_of_a_text_is_that_of_its_tree() {
+        for text in [
+            TEXT,
+            r#"{"type":"x","b":{"type":"y"}}"#,
+            r#"{"b":1,"type":"x","type":2}"#,
+            "{}",
+            "[]",
+            "null",
+            "",
+        ] {
+            for key in ["a", "type", "c"] {
+                let tree = parse(text).unwrap_or_default();
+                assert_eq!(member_of(text, key), tree.get(key).cloned(), "{text} {key}");
+            }
+        }
+    }
+}
