@@ -30,7 +30,11 @@ impl Number {
     }
 
     pub(crate) fn from_u64(value: u64) -> Self {
-        i64::try_from(value).map_or_else(|_| Self::Text(value.to_string().into()), Self::Int)
+        // As it would be read: equal numbers are kept alike.
+        match i64::try_from(value) {
+            Ok(value) if value < 10_i64.pow(18) => Self::Int(value),
+            _ => Self::Text(value.to_string().into()),
+        }
     }
 
     /// Milliseconds with at most three decimals and at least one, as the seed's cassettes spell durations.
@@ -139,6 +143,9 @@ mod tests {
             assert_eq!(out, value.to_string());
         }
         assert_eq!(Number::from_u64(u64::MAX).as_u64(), Some(u64::MAX));
+        for value in [0, 999_999_999_999_999_999, 1_000_000_000_000_000_000, u64::MAX] {
+            assert!(Number::from_u64(value) == Number::from_text(&value.to_string()), "{value}");
+        }
     }
 
     #[test]
