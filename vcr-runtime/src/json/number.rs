@@ -144,7 +144,10 @@ mod tests {
         }
         assert_eq!(Number::from_u64(u64::MAX).as_u64(), Some(u64::MAX));
         for value in [0, 999_999_999_999_999_999, 1_000_000_000_000_000_000, u64::MAX] {
-            assert!(Number::from_u64(value) == Number::from_text(&value.to_string()), "{value}");
+            assert!(
+                Number::from_u64(value) == Number::from_text(&value.to_string()),
+                "{value}"
+            );
         }
     }
 
