@@ -67,7 +67,8 @@ pub(super) fn for_upstream(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-/// What goes on to the caller of the upstream's headers. The length only where no body comes with it (HEAD).
+/// What goes on to the caller of the upstream's headers. The length only where no body comes with it (HEAD); else the body
+/// says how long it is.
 pub(super) fn for_caller(headers: &HeaderMap, keep_length: bool) -> HeaderMap {
     end_to_end(headers, |name| name == "content-length" && !keep_length)
 }

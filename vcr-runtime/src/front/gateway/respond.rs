@@ -110,7 +110,8 @@ impl Body for Reply {
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
             Kind::Whole(body) => SizeHint::with_exact(body.len() as u64),
-            Kind::Pieces(_) | Kind::Forwarded(_) => SizeHint::default(),
+            Kind::Pieces(_) => SizeHint::default(),
+            Kind::Forwarded(body) => body.size_hint(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http_body::Body;
+use http_body::{Body, SizeHint};
 
 use super::encoding::Decoding;
 use super::flushed::Flushed;
@@ -93,6 +93,15 @@ impl Forwarded {
 
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
+    }
+
+    /// The length that the upstream gave, which the caller gets as well: the recording is complete before the last of
+    /// these bytes goes on.
+    pub(super) fn size_hint(&self) -> SizeHint {
+        match self.decoding {
+            None => self.body.size_hint(),
+            Some(_) => SizeHint::default(),
+        }
     }
 
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
