@@ -1,5 +1,7 @@
 //! Answers that begin and do not end.
 
+use std::path::PathBuf;
+
 use super::*;
 
 /// Waits as a driver from outside would, until the file is there.

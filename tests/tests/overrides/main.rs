@@ -4,8 +4,6 @@
 
 mod hangs;
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 use vcr_runtime::{CallError, ErrorKind, FailureCategory, Matching, Mode, Request, Vcr, VcrBuilder};
 use vcr_tests::http::{self, Response};
