@@ -9,6 +9,7 @@
     reason = "test support: a broken set-up has to fail the test that it belongs to"
 )]
 
+pub mod ci;
 pub mod gate;
 pub mod gzip;
 pub mod http;

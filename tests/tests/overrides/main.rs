@@ -378,6 +378,9 @@ async fn plain_calls_fail_and_hang_too() {
 
 #[tokio::test]
 async fn a_recording_pays_no_heed_and_keeps_what_was_recorded() {
+    if !vcr_tests::ci::is_unset("a_recording_pays_no_heed_and_keeps_what_was_recorded") {
+        return;
+    }
     let rig = abc(Front::Completion).await;
     let document = patches(&json!([
         {"before": 0, "entry": slow_down()},

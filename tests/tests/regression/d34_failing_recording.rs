@@ -25,12 +25,14 @@ async fn a_recording_that_is_dropped_leaves_the_old_cassette() {
 
 #[tokio::test]
 async fn new_keeps_what_matches_and_records_the_rest_as_a_new_take() {
+    if !vcr_tests::ci::is_unset(
+        "d34_failing_recording::new_keeps_what_matches_and_records_the_rest_as_a_new_take",
+    ) {
+        return;
+    }
     let rig = Rig::recorded([(question("hi"), Reply::text("old"))]).await;
     let upstream = Upstream::start([Reply::text("fresh")]);
     let vcr = rig.builder(Mode::New).open().unwrap();
-    if std::env::var_os("CI").is_some() {
-        return;
-    }
     assert_eq!(ask(&vcr, &upstream.v1(), &question("hi")).await.text(), "old");
     assert_eq!(ask(&vcr, &upstream.v1(), &question("more")).await.text(), "fresh");
     done(vcr).await;
