@@ -58,6 +58,8 @@ impl Drop for Tee {
 pub(super) struct Forwarded {
     body: reqwest::Body,
     decoding: Option<Box<Decoding>>,
+    /// Bytes of the body that are still to come, where the upstream gave a length.
+    rest: Option<u64>,
     tee: Tee,
     state: State,
     flushed: Arc<Flushed>,
@@ -80,7 +82,10 @@ impl Forwarded {
         flushed: Arc<Flushed>,
         patience: Patience,
     ) -> Self {
+        // Of a body that is decoded on the way nobody knows how long it becomes.
+        let length = body.size_hint().exact().filter(|_| decoding.is_none());
         Self {
+            rest: length,
             body,
             decoding,
             tee,
@@ -95,13 +100,9 @@ impl Forwarded {
         matches!(self.state, State::Over)
     }
 
-    /// The length that the upstream gave, which the caller gets as well: the recording is complete before the last of
-    /// these bytes goes on.
+    /// The length that the upstream gave, which the caller gets as well.
     pub(super) fn size_hint(&self) -> SizeHint {
-        match self.decoding {
-            None => self.body.size_hint(),
-            Some(_) => SizeHint::default(),
-        }
+        self.rest.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 
     pub(super) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
@@ -150,10 +151,13 @@ impl Forwarded {
                 Err(error) => return self.fail(Failure::of_coding(&error)),
             },
         };
+        if let Some(rest) = &mut self.rest {
+            *rest = rest.saturating_sub(piece.len() as u64);
+        }
         let piece = self.record(piece);
-        // Known with the last piece when the upstream gave a length: the recording is complete before the caller is
-        // told so.
-        if self.decoding.is_none() && self.body.is_end_stream() && matches!(self.state, State::Passing) {
+        // Known with the last piece when the upstream gave a length: the recording is complete before the caller is told
+        // so, and nobody asks for more behind it.
+        if self.rest == Some(0) && matches!(self.state, State::Passing) {
             self.complete();
         }
         piece
