@@ -75,6 +75,8 @@ pub(crate) struct Parser<'a> {
     pub(super) scratch: String,
 }
 
+pub(super) const CUT: &str = "the document ends in the middle (was the file cut?)";
+
 pub(super) type Parsed<T> = Result<T, JsonError>;
 
 /// An error that learns on its way out where in the document it arose.
@@ -346,7 +348,7 @@ impl<'a> Parser<'a> {
     fn colon(&mut self) -> Parsed<()> {
         self.white_space();
         if self.peek() != Some(b':') {
-            return Err(self.error("expected `:` after a member name"));
+            return Err(self.unexpected("expected `:` after a member name"));
         }
         self.at += 1;
         Ok(())
@@ -387,7 +389,16 @@ impl<'a> Parser<'a> {
                 return Ok(value);
             }
         }
-        Err(self.unexpected("expected a value"))
+        let rest = &self.text[self.at..];
+        let is_cut = !rest.is_empty()
+            && ["true", "false", "null"]
+                .iter()
+                .any(|word| word.starts_with(rest));
+        Err(if is_cut {
+            self.error(CUT)
+        } else {
+            self.unexpected("expected a value")
+        })
     }
 
     fn at_conflict_marker(&self) -> bool {
@@ -402,7 +413,7 @@ impl<'a> Parser<'a> {
     fn unexpected(&self, expected: &'static str) -> JsonError {
         self.error(match self.peek() {
             None if self.text.trim().is_empty() => "the document is empty",
-            None => "the document ends in the middle (was the file cut?)",
+            None => CUT,
             Some(_) if self.at_conflict_marker() => "there is a merge-conflict marker",
             Some(_) => expected,
         })

@@ -110,3 +110,18 @@ fn skipping_returns_the_text_of_the_value() {
     let mut parser = Parser::new(" {\"a\": [1, {\"b\": \"\\\"\"}]} ,", Limits::default());
     assert_eq!(parser.skip().unwrap(), "{\"a\": [1, {\"b\": \"\\\"\"}]}");
 }
+
+#[test]
+fn a_document_that_was_cut_anywhere_is_told_to_be() {
+    let text = r#"{"a": [1, -2.5e+3, true, false, null], "b\n": "\u00e9\ud83e\udd80é\\", "c": {}, "d": 0}"#;
+    parse(text).unwrap();
+    for at in (1..text.len()).filter(|at| text.is_char_boundary(*at)) {
+        let cut = &text[..at];
+        for error in [
+            parse(cut).unwrap_err(),
+            Parser::new(cut, Limits::default()).skip().unwrap_err(),
+        ] {
+            assert!(error.message.contains("was the file cut?"), "{cut}: {error}");
+        }
+    }
+}

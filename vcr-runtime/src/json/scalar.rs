@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::parse::{Parsed, Parser};
+use super::parse::{CUT, Parsed, Parser};
 
 /// Longer strings keep the room that they were put together in: they are few, and copying them would double it.
 const MOST_SCRATCH: usize = 1 << 16;
@@ -35,7 +35,8 @@ impl<'a> Parser<'a> {
             good = digits(&mut at);
         }
         if !good {
-            return Err(self.error_at(at, "this is not a JSON number"));
+            let is_cut = at == bytes.len();
+            return Err(self.error_at(at, if is_cut { CUT } else { "this is not a JSON number" }));
         }
         let text = &self.text[start..at];
         // Up to 300 characters without an exponent are always in range.
@@ -133,7 +134,8 @@ impl<'a> Parser<'a> {
             Some(b'r') => b'\r',
             Some(b't') => b'\t',
             Some(b'u') => return self.unicode(start),
-            _ => return Err(self.error_at(start, "this is not a JSON escape")),
+            None => return Err(self.error(CUT)),
+            Some(_) => return Err(self.error_at(start, "this is not a JSON escape")),
         };
         self.at += 1;
         Ok(char::from(character))
@@ -146,6 +148,9 @@ impl<'a> Parser<'a> {
             return char::from_u32(first).ok_or_else(|| self.error_at(start, "this is not a JSON escape"));
         }
         let pair = "a surrogate escape needs its other half";
+        if first < 0xdc00 && "\\u".starts_with(&self.text[self.at..]) {
+            return Err(self.error(CUT));
+        }
         if first >= 0xdc00 || !self.text[self.at..].starts_with("\\u") {
             return Err(self.error_at(start, pair));
         }
@@ -159,6 +164,10 @@ impl<'a> Parser<'a> {
     }
 
     fn hex(&mut self) -> Parsed<u32> {
+        let rest = &self.text.as_bytes()[self.at..];
+        if rest.len() < 4 && rest.iter().all(u8::is_ascii_hexdigit) {
+            return Err(self.error(CUT));
+        }
         let digits = self
             .text
             .as_bytes()
