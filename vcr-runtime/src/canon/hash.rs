@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use super::number;
-use crate::json::{Json, Object, escape_into};
+use crate::json::{Json, Object, quote_into};
 use crate::model::{CanonicalRequest, RecordedRequest};
 
 /// The text that is hashed: the envelope in fixed order, every object below it with sorted keys, no white space.
@@ -109,12 +109,6 @@ fn members_into<'a>(members: impl Iterator<Item = (&'a str, &'a Json)>, out: &mu
         value_into(value, out);
     }
     out.push('}');
-}
-
-fn quote_into(text: &str, out: &mut String) {
-    out.push('"');
-    escape_into(text, out);
-    out.push('"');
 }
 
 #[cfg(test)]

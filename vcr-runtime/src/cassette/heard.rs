@@ -4,7 +4,7 @@
 use super::decode::call_of;
 use super::file::parser;
 use crate::config::IncludeRaw;
-use crate::json::{Json, Object, compact_into, parse, quote_into};
+use crate::json::{Json, Object, compact_into, digits_into, parse, quote_into};
 use crate::model::{CanonicalRequest, End, Framing, HttpHead};
 
 /// What was heard of an exchange. It is read when the take is kept: a caller does not wait for that.
@@ -53,7 +53,7 @@ impl Heard {
         self.asked_into(&mut line);
         if let Some(head) = &self.head {
             line.push_str(",\"http\":{\"status\":");
-            number_into(head.status.into(), &mut line);
+            digits_into(head.status.into(), &mut line);
             line.push_str(",\"headers\":[");
             for (index, (name, value)) in head.headers.iter().enumerate() {
                 line.push_str(if index == 0 { "[" } else { ",[" });
@@ -83,7 +83,7 @@ impl Heard {
             (",\"body\":", self.body.len() as u64),
         ] {
             line.push_str(name);
-            number_into(number, &mut line);
+            digits_into(number, &mut line);
         }
         line.push_str(if self.is_cut { ",\"is_cut\":true" } else { "" });
         line.push_str(",\"cuts\":[");
@@ -91,10 +91,10 @@ impl Heard {
         let mut before_us = 0;
         for (index, (at_us, length)) in self.cuts.iter().enumerate() {
             line.push_str(if index == 0 { "" } else { "," });
-            number_into(at_us - before_us, &mut line);
+            digits_into(at_us - before_us, &mut line);
             before_us = *at_us;
             line.push(',');
-            number_into(*length as u64, &mut line);
+            digits_into(*length as u64, &mut line);
         }
         line.push_str("]}}\n");
         Some(line)
@@ -184,19 +184,4 @@ impl Heard {
             },
         })
     }
-}
-
-/// Appends a number; formatting it takes as long as the rest of a short line.
-fn number_into(mut number: u64, out: &mut String) {
-    let mut digits = [0_u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
 }

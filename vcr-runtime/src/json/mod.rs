@@ -17,7 +17,7 @@ mod write;
 
 pub(crate) use convert::{from_serialize, from_value, to_value};
 pub(crate) use document::{Document, Documents, Texts, member_of};
-pub(crate) use number::Number;
+pub(crate) use number::{Number, digits_into};
 pub(crate) use parse::{JsonError, Limits, Nested, Parser, parse};
 pub(crate) use scalar::{is_plain, next_special};
 pub(crate) use sink::Sink;

@@ -51,22 +51,10 @@ impl Number {
     pub(crate) fn write(&self, out: &mut impl Sink) {
         match self {
             Self::Int(value) => {
-                let mut digits = [0; 20];
-                let mut at = digits.len();
-                let mut left = value.unsigned_abs();
-                loop {
-                    at -= 1;
-                    digits[at] = b'0' + (left % 10) as u8;
-                    left /= 10;
-                    if left == 0 {
-                        break;
-                    }
-                }
                 if *value < 0 {
                     out.put("-");
                 }
-                // They are digits.
-                out.put(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+                digits_into(value.unsigned_abs(), out);
             }
             Self::Text(text) => out.put(text),
         }
@@ -98,6 +86,22 @@ impl Number {
             Self::Text(text) => text.parse().unwrap_or(f64::NAN),
         }
     }
+}
+
+/// Appends the digits of a number: formatting it takes as long as the rest of a short line.
+pub(crate) fn digits_into(mut number: u64, out: &mut impl Sink) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    // They are digits.
+    out.put(std::str::from_utf8(&digits[at..]).unwrap_or_default());
 }
 
 impl fmt::Display for Number {

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::number;
 use super::pointers::{CanonicalError, Pointers};
 use super::query;
-use crate::json::{Json, Object, escape_into};
+use crate::json::{Json, Object, quote_into};
 
 /// What of a request counts: never its headers.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,12 +154,6 @@ fn value_into(value: &Json, out: &mut String) {
             out.push_str(if object.is_empty() { "{}" } else { "}" });
         }
     }
-}
-
-fn quote_into(text: &str, out: &mut String) {
-    out.push('"');
-    escape_into(text, out);
-    out.push('"');
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::decode::{Unreadable, decode};
 use super::model::{Body, Event, FORMAT_VERSION, Interaction, Pairs, Request, Response, Stream};
-use crate::json::{Json, escape_into, parse, pretty_at};
+use crate::json::{Json, parse, pretty_at, quote_into};
 
 /// The text of a cassette, split where the next interaction goes.
 #[derive(Clone, Debug)]
@@ -255,12 +255,6 @@ fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     quote_into(text, &mut out);
     out
-}
-
-fn quote_into(text: &str, out: &mut String) {
-    out.push('"');
-    escape_into(text, out);
-    out.push('"');
 }
 
 #[cfg(test)]
